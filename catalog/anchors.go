@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
@@ -132,3 +133,6 @@ func (c *Change) UnpinAnchors(database OID, subject string, anchors []Anchor, a 
 	text := fmt.Sprintf("%d anchors unpinned", len(anchors))
 	return ended, errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, subject, text))
 }
+
+// quoteLiteral quotes a name for a statement in a hint.
+func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

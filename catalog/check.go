@@ -141,6 +141,8 @@ func checkTable(t *Table) error {
 		return errors.New("no storage id")
 	case (t.Sequence != nil) != (t.Kind == KindSequence):
 		return errors.New("a sequence's definition is missing, or out of place")
+	case (t.View != nil) != (t.Kind == KindView):
+		return errors.New("a view's definition is missing, or out of place")
 	case (t.HotOf != 0) != (t.Kind == KindParts):
 		return errors.New("parts of no table, or a table that is none of parts")
 	case t.Version == 0:

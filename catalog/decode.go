@@ -135,6 +135,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	}
 	t.Sequence, t.Hot, t.HotOf = d.sequence(p.GetSequence()), d.hot(p.GetHot()), p.GetHotOf()
 	t.Statistics = d.extended(p.GetStatistics())
+	t.View = d.viewRule(p.GetView())
 	if d.overflow {
 		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)
 	}

@@ -130,12 +130,18 @@ type Table struct {
 	Comment        string
 	ColumnComments map[int16]string
 	NextAttNum     int16
-	Sequence       *Sequence // of KindSequence, nil for all others
-	Hot            *Hot      // nil: no document of the table has ever been split
+	Special
+	Hot *Hot // nil: no document of the table has ever been split
 	// The table whose split documents have their parts here, 0 for all others.
 	HotOf OID
 	FormerIDs
 	Statistics []ExtendedStatistics // by OID
+}
+
+// Special is what only some kinds of relations have.
+type Special struct {
+	Sequence *Sequence // of KindSequence, nil for all others
+	View     *ViewRule // of KindView, nil for all others
 }
 
 // FormerIDs connects a collection with the table of its forwarding entries, which map former ids of

@@ -122,6 +122,7 @@ func encodeTable(t *Table) *pb.Table {
 	}
 	p.Sequence, p.Hot, p.HotOf = encodeSequence(t.Sequence), encodeHot(t.Hot), t.HotOf
 	p.Statistics = encodeExtended(t.Statistics)
+	p.View = encodeViewRule(t.View)
 	return p
 }
 

@@ -75,6 +75,7 @@ var features = []feature{
 		clusterversion.ExtendedStatistics, "objects of CREATE STATISTICS",
 		[]protoreflect.FullName{"sherd.catalog.Table.statistics"}, nil,
 	},
+	{clusterversion.Views, "views", []protoreflect.FullName{"sherd.catalog.Table.view"}, nil},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

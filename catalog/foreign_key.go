@@ -60,15 +60,22 @@ type Referrer struct {
 // referrers maps a table to the foreign keys that refer to it. It is computed at the first use,
 // because a view never changes.
 type referrers struct {
-	once sync.Once
-	by   map[OID][]Referrer
+	once  sync.Once
+	by    map[OID][]Referrer
+	users map[OID][]*Table // views, by the relations and constraints that they use
 }
 
 // Referrers lists the foreign keys that refer to a table, the oldest first.
 func (v *View) Referrers(table OID) []Referrer {
+	findReferrers(v)
+	return v.referrers.by[table]
+}
+
+func findReferrers(v *View) {
 	v.referrers.once.Do(func() {
-		v.referrers.by = map[OID][]Referrer{}
+		v.referrers.by, v.referrers.users = map[OID][]Referrer{}, map[OID][]*Table{}
 		for t := range v.Tables(0) {
+			t.View.eachObject(func(oid OID) { v.referrers.users[oid] = append(v.referrers.users[oid], t) })
 			for i := range t.Constraints {
 				if k := &t.Constraints[i]; k.Reference != nil {
 					v.referrers.by[k.Reference.Table] = append(v.referrers.by[k.Reference.Table], Referrer{t, k})
@@ -79,7 +86,6 @@ func (v *View) Referrers(table OID) []Referrer {
 			slices.SortFunc(list, func(a, b Referrer) int { return int(a.Key.OID) - int(b.Key.OID) })
 		}
 	})
-	return v.referrers.by[table]
 }
 
 // checkReference checks a foreign key without looking at other objects.

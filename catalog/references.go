@@ -52,8 +52,8 @@ func (v *View) checkPut(old *View, d descriptor) error {
 		if s := v.Schema(d.Schema); s == nil || s.Database != d.Database {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
 		}
-		if err := errors.Join(v.checkReferred(d), v.checkReferrers(d), v.checkPrefixes(d),
-			d.checkExtendedPlaces(v)); err != nil {
+		if err := errors.Join(v.checkReferred(d), v.checkReferrers(d), checkUses(v, d), checkUsers(v, d),
+			v.checkPrefixes(d), d.checkExtendedPlaces(v)); err != nil {
 			return err
 		}
 		return v.checkOwner(d.Owner)
@@ -95,6 +95,13 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 				"cannot drop table %s because other objects depend on it", old.Table(OID(key.id())).Name).
 				WithDetail("constraint %s on table %s depends on table %s", by.Key.Name, by.Table.Name,
 					old.Table(OID(key.id())).Name).
+				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+		for _, by := range ViewsUsing(v, OID(key.id())) {
+			on := relationWord(old.Table(OID(key.id())))
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				"cannot drop %s because other objects depend on it", on).
+				WithDetail("view %s depends on %s", by.Name, on).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
 	case roleObject:

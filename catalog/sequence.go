@@ -38,7 +38,8 @@ const (
 // constraint is the OID of its primary key.
 func NewSequenceTable(oid, constraint OID, s Sequence) *Table {
 	return &Table{
-		OID: oid, StorageID: oid, Kind: KindSequence, NextAttNum: SequenceKey + 1, Sequence: &s,
+		OID: oid, StorageID: oid, Kind: KindSequence, NextAttNum: SequenceKey + 1,
+		Special: Special{Sequence: &s},
 		Columns: []Column{
 			{AttNum: SequenceValue, Name: "last_value", Type: int8OID, Typmod: -1, NotNull: true},
 			{AttNum: SequenceLogged, Name: "log_cnt", Type: int8OID, Typmod: -1, NotNull: true},

@@ -1500,6 +1500,7 @@ type Table struct {
 	Forwarding      uint32                 `protobuf:"varint,30,opt,name=forwarding,proto3" json:"forwarding,omitempty"`                         // table of its forwarding entries; 0 is none
 	ForwardingOf    uint32                 `protobuf:"varint,31,opt,name=forwarding_of,json=forwardingOf,proto3" json:"forwarding_of,omitempty"` // collection whose forwarding entries it holds; 0 is none
 	Statistics      []*ExtendedStatistics  `protobuf:"bytes,32,rep,name=statistics,proto3" json:"statistics,omitempty"`                          // objects of CREATE STATISTICS, by OID
+	View            *ViewRule              `protobuf:"bytes,33,opt,name=view,proto3" json:"view,omitempty"`                                      // of kind v
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1737,6 +1738,135 @@ func (x *Table) GetStatistics() []*ExtendedStatistics {
 	return nil
 }
 
+func (x *Table) GetView() *ViewRule {
+	if x != nil {
+		return x.View
+	}
+	return nil
+}
+
+// ViewRule is the definition of a view.
+type ViewRule struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Oid           uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`    // of its row in pg_rewrite
+	Query         string                 `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"` // in the stored form of package sql/deparse
+	Uses          []*ViewUse             `protobuf:"bytes,3,rep,name=uses,proto3" json:"uses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ViewRule) Reset() {
+	*x = ViewRule{}
+	mi := &file_catalog_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ViewRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ViewRule) ProtoMessage() {}
+
+func (x *ViewRule) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ViewRule.ProtoReflect.Descriptor instead.
+func (*ViewRule) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ViewRule) GetOid() uint32 {
+	if x != nil {
+		return x.Oid
+	}
+	return 0
+}
+
+func (x *ViewRule) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *ViewRule) GetUses() []*ViewUse {
+	if x != nil {
+		return x.Uses
+	}
+	return nil
+}
+
+// ViewUse is what the query of a view depends on.
+type ViewUse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Relation      uint32                 `protobuf:"varint,1,opt,name=relation,proto3" json:"relation,omitempty"`      // 0 for a constraint
+	Columns       []int32                `protobuf:"varint,2,rep,packed,name=columns,proto3" json:"columns,omitempty"` // that it reads
+	Constraint    uint32                 `protobuf:"varint,3,opt,name=constraint,proto3" json:"constraint,omitempty"`  // a primary key that grouped columns depend on
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ViewUse) Reset() {
+	*x = ViewUse{}
+	mi := &file_catalog_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ViewUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ViewUse) ProtoMessage() {}
+
+func (x *ViewUse) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ViewUse.ProtoReflect.Descriptor instead.
+func (*ViewUse) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ViewUse) GetRelation() uint32 {
+	if x != nil {
+		return x.Relation
+	}
+	return 0
+}
+
+func (x *ViewUse) GetColumns() []int32 {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *ViewUse) GetConstraint() uint32 {
+	if x != nil {
+		return x.Constraint
+	}
+	return 0
+}
+
 // ExtendedStatistics is an object of CREATE STATISTICS.
 type ExtendedStatistics struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -1755,7 +1885,7 @@ type ExtendedStatistics struct {
 
 func (x *ExtendedStatistics) Reset() {
 	*x = ExtendedStatistics{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +1897,7 @@ func (x *ExtendedStatistics) String() string {
 func (*ExtendedStatistics) ProtoMessage() {}
 
 func (x *ExtendedStatistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +1910,7 @@ func (x *ExtendedStatistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendedStatistics.ProtoReflect.Descriptor instead.
 func (*ExtendedStatistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExtendedStatistics) GetOid() uint32 {
@@ -1859,7 +1989,7 @@ type Hot struct {
 
 func (x *Hot) Reset() {
 	*x = Hot{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1871,7 +2001,7 @@ func (x *Hot) String() string {
 func (*Hot) ProtoMessage() {}
 
 func (x *Hot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1884,7 +2014,7 @@ func (x *Hot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hot.ProtoReflect.Descriptor instead.
 func (*Hot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Hot) GetParts() uint32 {
@@ -1926,7 +2056,7 @@ type Counter struct {
 
 func (x *Counter) Reset() {
 	*x = Counter{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2068,7 @@ func (x *Counter) String() string {
 func (*Counter) ProtoMessage() {}
 
 func (x *Counter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2081,7 @@ func (x *Counter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counter.ProtoReflect.Descriptor instead.
 func (*Counter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Counter) GetColumn() int32 {
@@ -1984,7 +2114,7 @@ type HotDocument struct {
 
 func (x *HotDocument) Reset() {
 	*x = HotDocument{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2126,7 @@ func (x *HotDocument) String() string {
 func (*HotDocument) ProtoMessage() {}
 
 func (x *HotDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2139,7 @@ func (x *HotDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HotDocument.ProtoReflect.Descriptor instead.
 func (*HotDocument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *HotDocument) GetNumber() int32 {
@@ -2080,7 +2210,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2092,7 +2222,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2105,7 +2235,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Segment) GetStart() []byte {
@@ -2149,7 +2279,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2291,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2304,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -2283,7 +2413,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2295,7 +2425,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2308,7 +2438,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -2430,7 +2560,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2442,7 +2572,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2455,7 +2585,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -2565,7 +2695,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2577,7 +2707,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2590,7 +2720,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -2667,7 +2797,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2679,7 +2809,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2692,7 +2822,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{29}
+	return file_catalog_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -2836,7 +2966,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2848,7 +2978,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2861,7 +2991,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{30}
+	return file_catalog_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -2983,7 +3113,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2995,7 +3125,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3008,7 +3138,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{31}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Node) GetId() uint32 {
@@ -3114,7 +3244,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3126,7 +3256,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3139,7 +3269,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{32}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -3178,7 +3308,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3190,7 +3320,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3203,7 +3333,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{33}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -3269,7 +3399,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3281,7 +3411,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3294,7 +3424,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{34}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Job) GetId() uint64 {
@@ -3418,7 +3548,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3430,7 +3560,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3443,7 +3573,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Move) GetLo() uint32 {
@@ -3607,7 +3737,7 @@ type MovedSegment struct {
 
 func (x *MovedSegment) Reset() {
 	*x = MovedSegment{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3619,7 +3749,7 @@ func (x *MovedSegment) String() string {
 func (*MovedSegment) ProtoMessage() {}
 
 func (x *MovedSegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3632,7 +3762,7 @@ func (x *MovedSegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovedSegment.ProtoReflect.Descriptor instead.
 func (*MovedSegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *MovedSegment) GetTable() uint32 {
@@ -3683,7 +3813,7 @@ type Resegment struct {
 
 func (x *Resegment) Reset() {
 	*x = Resegment{}
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3695,7 +3825,7 @@ func (x *Resegment) String() string {
 func (*Resegment) ProtoMessage() {}
 
 func (x *Resegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3708,7 +3838,7 @@ func (x *Resegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resegment.ProtoReflect.Descriptor instead.
 func (*Resegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{37}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Resegment) GetTable() uint32 {
@@ -3756,7 +3886,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +3898,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +3911,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{38}
+	return file_catalog_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -3853,7 +3983,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3865,7 +3995,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3878,7 +4008,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{39}
+	return file_catalog_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -3927,7 +4057,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3939,7 +4069,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3952,7 +4082,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{40}
+	return file_catalog_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Record) GetId() uint64 {
@@ -4032,7 +4162,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4044,7 +4174,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4057,7 +4187,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{41}
+	return file_catalog_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -4116,7 +4246,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4128,7 +4258,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4141,7 +4271,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{42}
+	return file_catalog_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -4239,7 +4369,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[43]
+	mi := &file_catalog_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4251,7 +4381,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[43]
+	mi := &file_catalog_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4264,7 +4394,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{43}
+	return file_catalog_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -4305,7 +4435,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[44]
+	mi := &file_catalog_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4317,7 +4447,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[44]
+	mi := &file_catalog_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4330,7 +4460,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{44}
+	return file_catalog_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -4527,7 +4657,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_catalog_proto_msgTypes[45]
+	mi := &file_catalog_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4539,7 +4669,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[45]
+	mi := &file_catalog_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4552,7 +4682,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{45}
+	return file_catalog_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Statistics) GetTable() uint32 {
@@ -4685,7 +4815,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xca\t\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\"\xf7\t\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -4722,13 +4852,24 @@ const file_catalog_proto_rawDesc = "" +
 	"\rforwarding_of\x18\x1f \x01(\rR\fforwardingOf\x12A\n" +
 	"\n" +
 	"statistics\x18  \x03(\v2!.sherd.catalog.ExtendedStatisticsR\n" +
-	"statistics\x1a:\n" +
+	"statistics\x12+\n" +
+	"\x04view\x18! \x01(\v2\x17.sherd.catalog.ViewRuleR\x04view\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +
 	"\x13ColumnCommentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x81\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"^\n" +
+	"\bViewRule\x12\x10\n" +
+	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x14\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\x12*\n" +
+	"\x04uses\x18\x03 \x03(\v2\x16.sherd.catalog.ViewUseR\x04uses\"_\n" +
+	"\aViewUse\x12\x1a\n" +
+	"\brelation\x18\x01 \x01(\rR\brelation\x12\x18\n" +
+	"\acolumns\x18\x02 \x03(\x05R\acolumns\x12\x1e\n" +
+	"\n" +
+	"constraint\x18\x03 \x01(\rR\n" +
+	"constraint\"\x81\x02\n" +
 	"\x12ExtendedStatistics\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x16\n" +
 	"\x06schema\x18\x02 \x01(\rR\x06schema\x12\x12\n" +
@@ -5025,7 +5166,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),              // 0: sherd.catalog.Entry
 	(*Prepare)(nil),            // 1: sherd.catalog.Prepare
@@ -5047,39 +5188,41 @@ var file_catalog_proto_goTypes = []any{
 	(*BucketRange)(nil),        // 17: sherd.catalog.BucketRange
 	(*Schema)(nil),             // 18: sherd.catalog.Schema
 	(*Table)(nil),              // 19: sherd.catalog.Table
-	(*ExtendedStatistics)(nil), // 20: sherd.catalog.ExtendedStatistics
-	(*Hot)(nil),                // 21: sherd.catalog.Hot
-	(*Counter)(nil),            // 22: sherd.catalog.Counter
-	(*HotDocument)(nil),        // 23: sherd.catalog.HotDocument
-	(*Segment)(nil),            // 24: sherd.catalog.Segment
-	(*Sequence)(nil),           // 25: sherd.catalog.Sequence
-	(*Column)(nil),             // 26: sherd.catalog.Column
-	(*Constraint)(nil),         // 27: sherd.catalog.Constraint
-	(*Reference)(nil),          // 28: sherd.catalog.Reference
-	(*Index)(nil),              // 29: sherd.catalog.Index
-	(*Role)(nil),               // 30: sherd.catalog.Role
-	(*Node)(nil),               // 31: sherd.catalog.Node
-	(*Authority)(nil),          // 32: sherd.catalog.Authority
-	(*JoinToken)(nil),          // 33: sherd.catalog.JoinToken
-	(*Job)(nil),                // 34: sherd.catalog.Job
-	(*Move)(nil),               // 35: sherd.catalog.Move
-	(*MovedSegment)(nil),       // 36: sherd.catalog.MovedSegment
-	(*Resegment)(nil),          // 37: sherd.catalog.Resegment
-	(*MoveStep)(nil),           // 38: sherd.catalog.MoveStep
-	(*Removal)(nil),            // 39: sherd.catalog.Removal
-	(*Record)(nil),             // 40: sherd.catalog.Record
-	(*EndedMove)(nil),          // 41: sherd.catalog.EndedMove
-	(*Snapshot)(nil),           // 42: sherd.catalog.Snapshot
-	(*IDCounter)(nil),          // 43: sherd.catalog.IDCounter
-	(*Object)(nil),             // 44: sherd.catalog.Object
-	(*Statistics)(nil),         // 45: sherd.catalog.Statistics
-	nil,                        // 46: sherd.catalog.Cluster.SettingsEntry
-	nil,                        // 47: sherd.catalog.Database.SettingsEntry
-	nil,                        // 48: sherd.catalog.Table.OptionsEntry
-	nil,                        // 49: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                        // 50: sherd.catalog.Index.OptionsEntry
-	nil,                        // 51: sherd.catalog.Role.SettingsEntry
-	nil,                        // 52: sherd.catalog.Node.LabelsEntry
+	(*ViewRule)(nil),           // 20: sherd.catalog.ViewRule
+	(*ViewUse)(nil),            // 21: sherd.catalog.ViewUse
+	(*ExtendedStatistics)(nil), // 22: sherd.catalog.ExtendedStatistics
+	(*Hot)(nil),                // 23: sherd.catalog.Hot
+	(*Counter)(nil),            // 24: sherd.catalog.Counter
+	(*HotDocument)(nil),        // 25: sherd.catalog.HotDocument
+	(*Segment)(nil),            // 26: sherd.catalog.Segment
+	(*Sequence)(nil),           // 27: sherd.catalog.Sequence
+	(*Column)(nil),             // 28: sherd.catalog.Column
+	(*Constraint)(nil),         // 29: sherd.catalog.Constraint
+	(*Reference)(nil),          // 30: sherd.catalog.Reference
+	(*Index)(nil),              // 31: sherd.catalog.Index
+	(*Role)(nil),               // 32: sherd.catalog.Role
+	(*Node)(nil),               // 33: sherd.catalog.Node
+	(*Authority)(nil),          // 34: sherd.catalog.Authority
+	(*JoinToken)(nil),          // 35: sherd.catalog.JoinToken
+	(*Job)(nil),                // 36: sherd.catalog.Job
+	(*Move)(nil),               // 37: sherd.catalog.Move
+	(*MovedSegment)(nil),       // 38: sherd.catalog.MovedSegment
+	(*Resegment)(nil),          // 39: sherd.catalog.Resegment
+	(*MoveStep)(nil),           // 40: sherd.catalog.MoveStep
+	(*Removal)(nil),            // 41: sherd.catalog.Removal
+	(*Record)(nil),             // 42: sherd.catalog.Record
+	(*EndedMove)(nil),          // 43: sherd.catalog.EndedMove
+	(*Snapshot)(nil),           // 44: sherd.catalog.Snapshot
+	(*IDCounter)(nil),          // 45: sherd.catalog.IDCounter
+	(*Object)(nil),             // 46: sherd.catalog.Object
+	(*Statistics)(nil),         // 47: sherd.catalog.Statistics
+	nil,                        // 48: sherd.catalog.Cluster.SettingsEntry
+	nil,                        // 49: sherd.catalog.Database.SettingsEntry
+	nil,                        // 50: sherd.catalog.Table.OptionsEntry
+	nil,                        // 51: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                        // 52: sherd.catalog.Index.OptionsEntry
+	nil,                        // 53: sherd.catalog.Role.SettingsEntry
+	nil,                        // 54: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -5091,59 +5234,61 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	44, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	46, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	46, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	48, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	47, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	49, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	26, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	27, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	29, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	48, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	49, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	25, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
-	21, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
-	24, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
+	28, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	29, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	31, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	50, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	51, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	27, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	23, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
+	26, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
 	13, // 27: sherd.catalog.Table.prefixes:type_name -> sherd.catalog.PrefixRule
-	20, // 28: sherd.catalog.Table.statistics:type_name -> sherd.catalog.ExtendedStatistics
-	22, // 29: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
-	23, // 30: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
-	28, // 31: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	50, // 32: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	51, // 33: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	52, // 34: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	38, // 35: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	37, // 36: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
-	36, // 37: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
-	24, // 38: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
-	41, // 39: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	35, // 40: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	44, // 41: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	43, // 42: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 43: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 44: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 45: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 46: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 47: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	18, // 48: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	19, // 49: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	30, // 50: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	31, // 51: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	34, // 52: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	32, // 53: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	33, // 54: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	40, // 55: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	45, // 56: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
-	57, // [57:57] is the sub-list for method output_type
-	57, // [57:57] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	22, // 28: sherd.catalog.Table.statistics:type_name -> sherd.catalog.ExtendedStatistics
+	20, // 29: sherd.catalog.Table.view:type_name -> sherd.catalog.ViewRule
+	21, // 30: sherd.catalog.ViewRule.uses:type_name -> sherd.catalog.ViewUse
+	24, // 31: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
+	25, // 32: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
+	30, // 33: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	52, // 34: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	53, // 35: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	54, // 36: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	40, // 37: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	39, // 38: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
+	38, // 39: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
+	26, // 40: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
+	43, // 41: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	37, // 42: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	46, // 43: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	45, // 44: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 45: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 46: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 47: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 48: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 49: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	18, // 50: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	19, // 51: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	32, // 52: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	33, // 53: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	36, // 54: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	34, // 55: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	35, // 56: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	42, // 57: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	47, // 58: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	59, // [59:59] is the sub-list for method output_type
+	59, // [59:59] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -5163,8 +5308,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[26].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[44].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[28].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[46].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -5183,7 +5328,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   53,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -70,6 +70,8 @@ const (
 	StatisticsTargets uint32 = 2
 	// ExtendedStatistics: statistics of several columns together.
 	ExtendedStatistics uint32 = 2
+	// Views: views of SQL.
+	Views uint32 = 2
 )
 
 // Newest is the newest version that this release knows.

@@ -125,6 +125,8 @@ func (s *scope) originOf(v *query.Var) (table uint32, att int16) {
 	}
 	rel := s.q.Rels[v.Rel]
 	switch {
+	case rel.View != nil:
+		return rel.View.OID, rel.View.Columns[v.Col].AttNum
 	case rel.Table != nil && v.Col < len(rel.Table.Columns) && rel.Kind == query.RelTable:
 		return rel.Table.OID, rel.Table.Columns[v.Col].AttNum
 	case rel.Subquery != nil:

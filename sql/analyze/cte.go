@@ -49,7 +49,8 @@ func (s *scope) with(w *pg_query.WithClause) error {
 }
 
 func (s *scope) withQuery(c *pg_query.CommonTableExpr, recursive bool) error {
-	cte := &query.CTE{Name: c.Ctename, Materialized: materialized(c.Ctematerialized)}
+	cte := &query.CTE{Name: c.Ctename, Materialized: materialized(c.Ctematerialized), InRecursive: recursive,
+		Aliases: len(c.Aliascolnames)}
 	entry := &cteEntry{name: c.Ctename, cte: cte, open: true, loc: c.Location}
 	inner := s.child()
 	sel := c.Ctequery.GetSelectStmt()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -53,8 +54,8 @@ func TestDeparse(t *testing.T) {
 		if e == nil {
 			continue
 		}
-		plain := Deparse(e)
-		if got := strings.ReplaceAll(DeparseWith(e, nil, false)+"   "+DeparseWith(e, nil, true), "\n",
+		plain := deparse.Expr(e)
+		if got := strings.ReplaceAll(deparse.With(e, nil, false)+"   "+deparse.With(e, nil, true), "\n",
 			`\n`); got != want[text] {
 			t.Errorf("%s\n got      %s\n postgres %s", text, got, want[text])
 		}
@@ -64,8 +65,8 @@ func TestDeparse(t *testing.T) {
 		if again == nil {
 			continue
 		}
-		if third := checkOf(t, ctx, Deparse(again), over); third != nil && Deparse(third) != Deparse(again) {
-			t.Errorf("%s: %s is read back as %s", text, Deparse(again), Deparse(third))
+		if third := checkOf(t, ctx, deparse.Expr(again), over); third != nil && deparse.Expr(third) != deparse.Expr(again) {
+			t.Errorf("%s: %s is read back as %s", text, deparse.Expr(again), deparse.Expr(third))
 		}
 	}
 }
@@ -107,8 +108,8 @@ func TestDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, err := Default(ctx, src, query.Column{Name: "x", Type: c.typ, Typmod: c.mod})
-		if err != nil || Deparse(e) != c.want {
-			t.Errorf("%s: %s %v, want %s", c.text, Deparse(e), err, c.want)
+		if err != nil || deparse.Expr(e) != c.want {
+			t.Errorf("%s: %s %v, want %s", c.text, deparse.Expr(e), err, c.want)
 		}
 	}
 }
@@ -139,7 +140,7 @@ func FuzzStatement(f *testing.F) {
 			own.Source = text
 			q, _, err := Statement(&own, s.Node, nil)
 			if err == nil {
-				query.WalkQuery(q, func(e query.Expr, _ int) { _ = Deparse(e) })
+				query.WalkQuery(q, func(e query.Expr, _ int) { _ = deparse.Expr(e) })
 			}
 		}
 	})

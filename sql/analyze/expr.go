@@ -177,9 +177,16 @@ func (s *scope) param(p *pg_query.ParamRef) (query.Expr, error) {
 // typeCast is CAST and ::.
 func (s *scope) typeCast(c *pg_query.TypeCast) (query.Expr, error) {
 	target, typmod, err := s.typeName(c.TypeName)
+	if s.ctx.Stored && pgerr.Is(err, pgerr.InvalidSchemaName) {
+		err = pgerr.New(pgerr.UndefinedObject, "no type")
+	}
 	if pgerr.Is(err, pgerr.UndefinedObject) || pgerr.Is(err, pgerr.FeatureNotSupported) {
-		if columns := s.rowTypeOf(c.TypeName); columns != nil {
-			return s.rowCast(c, columns)
+		if table := s.rowTypeOf(c.TypeName); table != nil {
+			e, err := s.rowCast(c, liveColumns(columnsOfTable(table)))
+			if err == nil && s.ctx.Form {
+				e = &query.Written{Arg: e, Kind: query.WrittenRowType, Row: table.OID}
+			}
+			return e, err
 		}
 	}
 	if err != nil {
@@ -264,6 +271,8 @@ func (s *scope) collate(c *pg_query.CollateClause) (query.Expr, error) {
 	}
 	name := nodeStrings(c.Collname)
 	switch last := name[len(name)-1]; {
+	case collations[last] && s.ctx.Form:
+		return &query.Written{Arg: e, Kind: query.WrittenCollate, Name: collationName(name)}, nil
 	case collations[last]:
 		return e, nil
 	case strings.HasSuffix(last, "-x-icu"):

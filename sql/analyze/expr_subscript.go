@@ -179,7 +179,7 @@ func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) 
 // rowColumns returns the columns of a row value as far as they are known, and expressions for them
 // if they need not be extracted from the value.
 func (s *scope) rowColumns(e query.Expr) ([]query.Column, []query.Expr) {
-	switch v := e.(type) {
+	switch v := query.Unwritten(e).(type) {
 	case *query.Row:
 		columns := make([]query.Column, len(v.Fields))
 		for i, f := range v.Fields {

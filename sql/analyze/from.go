@@ -98,6 +98,9 @@ func (s *scope) rangeVar(rv *pg_query.RangeVar) (*nameItem, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.ctx.Stored && storedName(rv) {
+		return storedItem(s, rel, rv), nil
+	}
 	aliased, err := s.applyAlias(rel, rv.Alias, rv.Relname)
 	if err != nil {
 		return nil, err
@@ -116,7 +119,7 @@ func (s *scope) applyAlias(rel *query.Rel, alias *pg_query.Alias, name string) (
 	if alias == nil {
 		return false, nil
 	}
-	rel.Alias = alias.Aliasname
+	rel.Alias, rel.Aliased, rel.Aliases = alias.Aliasname, true, len(alias.GetColnames())
 	return true, s.aliasColumns(rel.Columns, alias)
 }
 
@@ -146,6 +149,9 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 			"cross-database references are not implemented: %q",
 			rv.Catalogname+"."+rv.Schemaname+"."+rv.Relname)
 	}
+	if s.ctx.Stored && storedName(rv) {
+		return storedRelation(s, rv)
+	}
 	schemas := s.searchPath()
 	shown := rv.Relname
 	if rv.Schemaname != "" {
@@ -160,15 +166,8 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 		case t != nil && t.Kind == catalog.KindIndex:
 			return nil, "", s.errorf(rv.Location, pgerr.WrongObjectType, "cannot open relation %q", rv.Relname).
 				WithDetail("This operation is not supported for indexes.")
-		case t != nil && t.Kind == catalog.KindSequence && !s.ctx.Storage:
-			return sequenceRel(t, schema), schema, nil
-		case t != nil && t.Kind != catalog.KindTable && t.Kind != catalog.KindSequence && t.Kind != catalog.KindParts:
-			return nil, "", s.unsupported(rv.Location, "relation %q is not a table: views are not supported yet",
-				rv.Relname)
 		case t != nil:
-			rel := &query.Rel{Kind: query.RelTable, Table: t, SchemaName: schema, Columns: columnsOfTable(t)}
-			var err error
-			rel.Indexes, err = s.indexesOf(t)
+			rel, err := relOf(s, t, schema)
 			return rel, schema, err
 		case r != nil:
 			return &query.Rel{Kind: query.RelSystem, System: schema + "." + r.Name, SchemaName: schema,
@@ -182,6 +181,20 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 			WithHint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
 	}
 	return nil, "", e
+}
+
+// relOf returns the range table entry of a relation of the catalog.
+func relOf(s *scope, t *catalog.Table, schema string) (*query.Rel, error) {
+	switch {
+	case t.Kind == catalog.KindView:
+		return viewRel(s, t, schema)
+	case t.Kind == catalog.KindSequence && !s.ctx.Storage:
+		return sequenceRel(t, schema), nil
+	}
+	rel := &query.Rel{Kind: query.RelTable, Table: t, SchemaName: schema, Columns: columnsOfTable(t)}
+	var err error
+	rel.Indexes, err = s.indexesOf(t)
+	return rel, err
 }
 
 // SequencePrefix is the prefix of the name of a sequence's row source; the OID follows.

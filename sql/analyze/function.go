@@ -81,6 +81,12 @@ func (s *scope) funcCall(f *pg_query.FuncCall) (query.Expr, error) {
 		s.q.HasSRFs = s.q.HasSRFs || s.place == inSelect || s.place == inOrderBy || s.place == inGroupBy ||
 			s.place == inDistinctOn || s.place == inReturning
 	}
+	if s.ctx.Form && f.Funcformat == pg_query.CoercionForm_COERCE_SQL_SYNTAX {
+		return &query.Written{Arg: call, Kind: query.WrittenSyntax}, nil
+	}
+	if s.ctx.Form {
+		return writtenCall(call, found, args), nil
+	}
 	return call, nil
 }
 

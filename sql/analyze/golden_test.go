@@ -13,6 +13,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
@@ -259,7 +260,7 @@ func tableOf(t testing.TB, s parse.Statement, oid func() catalog.OID) *catalog.T
 				if err != nil {
 					t.Fatal(err)
 				}
-				col.Default = Deparse(e)
+				col.Default = deparse.Expr(e)
 			}
 		}
 		tab.Columns = append(tab.Columns, col)

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"reflect"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -23,14 +24,16 @@ func (s *scope) groupBy(sel *pg_query.SelectStmt, shown int) error {
 	return s.at(inGroupBy, func() error {
 		sets := [][]int{{}}
 		grouping := false
+		var form []query.GroupingForm
 		for _, n := range sel.GroupClause {
 			if n.GetGroupingSet() != nil {
 				grouping = true
 			}
-			more, err := s.groupItem(n)
+			more, written, err := s.groupItem(n)
 			if err != nil {
 				return err
 			}
+			form = append(form, written)
 			if sets = product(sets, more); len(sets) > maxGroupingSets {
 				return s.errorf(location(n), pgerr.StatementTooComplex, "too many grouping sets present (maximum %d)",
 					maxGroupingSets)
@@ -41,6 +44,9 @@ func (s *scope) groupBy(sel *pg_query.SelectStmt, shown int) error {
 		}
 		if grouping {
 			s.q.GroupingSets = sets
+		}
+		if grouping && s.ctx.Form {
+			s.q.Form = &query.Form{Grouping: form, GroupDistinct: sel.GroupDistinct}
 		}
 		return nil
 	})
@@ -84,42 +90,45 @@ func distinctSets(sets [][]int) [][]int {
 	return out
 }
 
-// groupItem returns the grouping sets of one item of GROUP BY.
-func (s *scope) groupItem(n *pg_query.Node) ([][]int, error) {
+// groupItem returns the grouping sets of one item of GROUP BY, and how it is written.
+func (s *scope) groupItem(n *pg_query.Node) ([][]int, query.GroupingForm, error) {
 	g := n.GetGroupingSet()
 	if g == nil {
 		set, err := s.groupSet(n)
-		return [][]int{set}, err
+		return [][]int{set}, query.GroupingForm{Keys: set}, err
 	}
 	switch g.Kind {
 	case pg_query.GroupingSetKind_GROUPING_SET_EMPTY:
-		return [][]int{{}}, nil
+		return [][]int{{}}, query.GroupingForm{Kind: query.GroupEmpty}, nil
 	case pg_query.GroupingSetKind_GROUPING_SET_SETS:
+		form := query.GroupingForm{Kind: query.GroupSets}
 		var out [][]int
 		for _, c := range g.Content {
-			sets, err := s.groupItem(c)
+			sets, written, err := s.groupItem(c)
 			if err != nil {
-				return nil, err
+				return nil, form, err
 			}
-			out = append(out, sets...)
+			out, form.Items = append(out, sets...), append(form.Items, written)
 		}
-		return out, nil
+		return out, form, nil
 	}
+	form := query.GroupingForm{Kind: query.GroupRollup}
 	parts := make([][]int, len(g.Content))
 	for i, c := range g.Content {
 		set, err := s.groupSet(c)
 		if err != nil {
-			return nil, err
+			return nil, form, err
 		}
-		parts[i] = set
+		parts[i], form.Items = set, append(form.Items, query.GroupingForm{Keys: set})
 	}
 	if g.Kind == pg_query.GroupingSetKind_GROUPING_SET_ROLLUP {
-		return rollup(parts), nil
+		return rollup(parts), form, nil
 	}
+	form.Kind = query.GroupCube
 	if len(parts) > maxCube {
-		return nil, s.errorf(g.Location, pgerr.TooManyColumns, "CUBE is limited to %d elements", maxCube)
+		return nil, form, s.errorf(g.Location, pgerr.TooManyColumns, "CUBE is limited to %d elements", maxCube)
 	}
-	return cube(parts), nil
+	return cube(parts), form, nil
 }
 
 func rollup(parts [][]int) [][]int {
@@ -393,13 +402,16 @@ func (c *groupCheck) dependent(v *query.Var) bool {
 	for _, att := range key.Columns {
 		grouped := false
 		for _, k := range c.keys {
-			kv, ok := k.(*query.Var)
+			kv, ok := query.Unwritten(k).(*query.Var)
 			grouped = grouped || ok && kv.Up == 0 && kv.Rel == v.Rel && kv.Col >= 0 &&
 				rel.Table.Columns[kv.Col].AttNum == att
 		}
 		if !grouped {
 			return false
 		}
+	}
+	if !slices.Contains(c.s.keys, key.OID) {
+		c.s.keys = append(c.s.keys, key.OID)
 	}
 	return true
 }

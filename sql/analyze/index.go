@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -115,7 +116,7 @@ func tableIndex(ctx *Context, t *catalog.Table, columns []query.Column, def *cat
 // IndexKeyText returns an expression of an index as pg_get_indexdef does: in parentheses, unless it
 // looks like a function call.
 func IndexKeyText(e query.Expr, pretty bool) string {
-	text := DeparseWith(e, nil, pretty)
+	text := deparse.With(e, nil, pretty)
 	if looksLikeFunction(e) {
 		return text
 	}

@@ -43,6 +43,9 @@ func (s *scope) join(j *pg_query.JoinExpr) (query.From, []*nameItem, error) {
 		using = commonNames(l, r)
 	}
 	var merged []nameColumn
+	if s.ctx.Form {
+		from.Form = joinForm(j, using, l, r)
+	}
 	if len(using) > 0 {
 		if from.On, merged, err = s.using(using, l, r, kind); err != nil {
 			return nil, nil, err
@@ -52,7 +55,7 @@ func (s *scope) join(j *pg_query.JoinExpr) (query.From, []*nameItem, error) {
 			return nil, nil, err
 		}
 	}
-	items, err := s.joinItems(j, all, l, r, merged, using)
+	items, err := s.joinItems(j, all, [][]nameColumn{l, r, merged}, using, from.Form)
 	return from, items, err
 }
 
@@ -186,15 +189,22 @@ func (s *scope) mergedColumn(name string, l, r *nameColumn, kind query.JoinKind)
 			}
 		}
 	}
+	if _, plain := out.expr.(*query.Var); s.ctx.Form && !plain {
+		if _, written := out.expr.(*query.Written); !written {
+			out.expr = &query.Written{Arg: out.expr, Kind: query.WrittenJoin, Name: name}
+		}
+	}
 	return out, nil
 }
 
 // joinItems returns the names that a join adds: the names of its sides, which are visible only with
 // the table's name if columns were merged, and the join's own.
-func (s *scope) joinItems(j *pg_query.JoinExpr, all []*nameItem, l, r, merged []nameColumn,
-	using []string) ([]*nameItem, error) {
+// columns are those of the left side, of the right side, and merged ones.
+func (s *scope) joinItems(j *pg_query.JoinExpr, all []*nameItem, columns [][]nameColumn,
+	using []string, form *query.JoinForm) ([]*nameItem, error) {
+	merged := columns[2]
 	own := &nameItem{rel: -1, columns: merged, colsVisible: true}
-	for _, side := range [][]nameColumn{l, r} {
+	for _, side := range columns[:2] {
 		for _, c := range side {
 			if !slices.Contains(using, c.name) || c.name == "" {
 				own.columns = append(own.columns, c)
@@ -213,6 +223,9 @@ func (s *scope) joinItems(j *pg_query.JoinExpr, all []*nameItem, l, r, merged []
 		own.columns = slices.Clone(own.columns)
 		for i := range columns {
 			own.columns[i].name = columns[i].Name
+		}
+		if form != nil {
+			writtenJoin(own, form, len(j.Alias.Colnames) > 0)
 		}
 		return []*nameItem{own}, nil
 	}

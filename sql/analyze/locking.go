@@ -93,6 +93,10 @@ func lockAll(q *query.Query, lock query.RowLock) error {
 		case query.RelTable:
 			lock.Rels = append(lock.Rels, i)
 		case query.RelSubquery:
+			if r.Subquery == nil { // a view in a query that is analyzed for its form
+				lock.Rels = append(lock.Rels, i)
+				continue
+			}
 			if err := lockAll(r.Subquery, lock); err != nil {
 				return err
 			}
@@ -133,6 +137,10 @@ func (s *scope) lockNamed(lock *query.RowLock, name *pg_query.RangeVar) error {
 			lock.Rels = append(lock.Rels, i)
 			return nil
 		case query.RelSubquery:
+			if r.Subquery == nil {
+				lock.Rels = append(lock.Rels, i)
+				return nil
+			}
 			return lockAll(r.Subquery, *lock)
 		case query.RelSystem:
 			return nil

@@ -20,6 +20,10 @@ func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, erro
 	if rel.Kind == query.RelSystem && rel.Table != nil {
 		return nil, nil, pgerr.New(pgerr.WrongObjectType, "cannot change sequence %q", rv.Relname)
 	}
+	if rel.View != nil {
+		return nil, nil, pgerr.Unsupported("writing to view %q is not supported yet", rv.Relname).
+			WithHint("Write to the tables that the view reads.")
+	}
 	if rel.Kind != query.RelTable {
 		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: %q is a system catalog", rv.Relname)
 	}

@@ -46,7 +46,10 @@ func (s *scope) itemOf(rel int) *nameItem {
 		if c.Dropped {
 			nc.name = ""
 		}
-		if r.Table != nil {
+		switch {
+		case r.View != nil:
+			nc.table, nc.att = r.View.OID, r.View.Columns[i].AttNum
+		case r.Table != nil:
 			nc.table, nc.att = r.Table.OID, r.Table.Columns[i].AttNum
 		}
 		it.columns = append(it.columns, nc)

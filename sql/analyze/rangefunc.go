@@ -47,7 +47,7 @@ func (s *scope) rangeFunction(rf *pg_query.RangeFunction) (*nameItem, error) {
 
 // namesResult reports whether a function has a name for its single result.
 func namesResult(e query.Expr) bool {
-	call, ok := e.(*query.Call)
+	call, ok := query.Unwritten(e).(*query.Call)
 	if !ok {
 		return false
 	}
@@ -127,7 +127,7 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 		}
 	}
 	name := columnName(n)
-	call, isCall := f.Call.(*query.Call)
+	call, isCall := query.Unwritten(f.Call).(*query.Call)
 	if len(defs) > 0 && isCall && call.Columns != nil {
 		return f, false, s.errorf(defs[0].GetColumnDef().GetLocation(), pgerr.SyntaxError,
 			"a column definition list is redundant for a function returning a named composite type")
@@ -138,6 +138,7 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 				"a column definition list is only allowed for functions returning \"record\"")
 		}
 		f.Columns, err = s.columnDefs(defs)
+		f.Defined = true
 		return f, false, err
 	}
 	if isCall && isComposite(call.Type()) {

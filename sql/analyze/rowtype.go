@@ -6,6 +6,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -15,8 +16,8 @@ import (
 // and ROW(…) can be cast to the type of a table, as jsonb_populate_record and similar functions
 // need; there are no columns of a row type and no arrays.
 
-// rowTypeOf returns the columns of the table whose row type has this name, nil if there is none.
-func (s *scope) rowTypeOf(t *pg_query.TypeName) []query.Column {
+// rowTypeOf returns the table whose row type has this name, nil if there is none.
+func (s *scope) rowTypeOf(t *pg_query.TypeName) *catalog.Table {
 	name := nodeStrings(t.Names)
 	if len(name) > 1 && name[0] == s.databaseName() {
 		name = name[1:]
@@ -28,9 +29,14 @@ func (s *scope) rowTypeOf(t *pg_query.TypeName) []query.Column {
 	if len(name) != 1 || len(t.ArrayBounds) > 0 || len(t.Typmods) > 0 || t.Setof || t.PctType {
 		return nil
 	}
+	if s.ctx.Stored && len(t.Names) == 2 && schemas[0] == storedSchema {
+		if table := storedTable(s, name[0]); table != nil {
+			return table
+		}
+	}
 	for _, schema := range schemas {
 		if table, _ := s.relationIn(schema, name[0]); table != nil {
-			return liveColumns(columnsOfTable(table))
+			return table
 		}
 	}
 	return nil

@@ -31,6 +31,11 @@ type Context struct {
 	Storage bool
 	// NoParams refuses parameters such as $1, with their position, because they cannot have values.
 	NoParams bool
+	// Form keeps how the text writes what the query itself does not show, so that it can be
+	// deparsed. Such a query is not planned.
+	Form bool
+	// Stored reads the form that the catalog keeps of queries (package deparse).
+	Stored bool
 
 	lenient bool // for tests of analysis itself: functions need no implementation
 }
@@ -46,6 +51,8 @@ type state struct {
 	literals Literals       // nil: they are not wanted
 	current  []*query.Param // parameters of WHERE CURRENT OF, numbered after all others
 	currents []query.Current
+	views    []catalog.OID // whose queries are being analyzed
+	keys     []catalog.OID // primary keys on which grouped columns depend
 }
 
 // maxDepth limits the nesting of the tree; the parser's own limit is lower.

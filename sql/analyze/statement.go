@@ -104,6 +104,10 @@ func Table(ctx *Context, rv *pg_query.RangeVar) (*catalog.Table, error) {
 		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname).
 			WithDetail("This operation is not supported for sequences.")
 	}
+	if rel.View != nil {
+		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname).
+			WithDetail("This operation is not supported for views.")
+	}
 	if rel.Kind != query.RelTable {
 		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a table", rv.Relname)
 	}

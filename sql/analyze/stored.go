@@ -212,6 +212,7 @@ type tableExprs struct {
 	checks   []query.Check
 	indexes  []query.Index
 	together []query.StatisticsExpression
+	view     *pg_query.Node // of a view: the tree of its query
 }
 
 // TableCache caches analyzed defaults and constraints by table and version. It is safe for

@@ -195,6 +195,9 @@ func (s *scope) finishWindows() error {
 func (s *scope) window(d *windowDef, index int) (query.Window, error) {
 	def := d.def
 	w := query.Window{Frame: query.Frame{Options: int(def.FrameOptions)}}
+	if s.ctx.Form {
+		w.Name = d.name
+	}
 	if err := s.inheritWindow(&w, def, index); err != nil {
 		return w, err
 	}
@@ -261,6 +264,9 @@ func (s *scope) inheritWindow(w *query.Window, def *pg_query.WindowDef, index in
 	}
 	w.Partition = append(w.Partition, ref.Partition...)
 	w.Order = append(w.Order, ref.Order...)
+	if s.ctx.Form {
+		w.Ref, w.Copied = def.Refname, len(ref.Order) > 0
+	}
 	return nil
 }
 

@@ -102,7 +102,8 @@ type DefinitionInfo interface {
 	ConstraintDef(oid uint32, pretty bool) (string, bool)
 	// IndexDef returns CREATE INDEX …; if column > 0, that column's expression.
 	IndexDef(oid uint32, column int, pretty bool) (string, bool)
-	ViewDef(oid uint32, pretty bool) (string, bool)
+	// ViewDef returns the query of a view. Lists continue on another line beyond width.
+	ViewDef(oid uint32, pretty bool, width int) (string, bool)
 	// These return a function's texts: CREATE FUNCTION …, its result, its arguments with and
 	// without defaults.
 	FunctionDef(oid uint32) (string, bool)

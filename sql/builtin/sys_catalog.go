@@ -27,9 +27,11 @@ var sysCatalog = map[string]Func{
 	"pg_get_expr": getExpr, "pg_get_expr_ext": getExpr,
 	"pg_get_constraintdef":     definition(SessionInfo.ConstraintDef),
 	"pg_get_constraintdef_ext": definition(SessionInfo.ConstraintDef),
-	"pg_get_viewdef":           definition(SessionInfo.ViewDef),
-	"pg_get_viewdef_ext":       definition(SessionInfo.ViewDef),
-	"pg_get_viewdef_wrap":      definitionPretty(SessionInfo.ViewDef),
+	"pg_get_viewdef":           viewDef,
+	"pg_get_viewdef_ext":       viewDef,
+	"pg_get_viewdef_wrap":      viewDef,
+	"pg_get_viewdef_name":      viewDef,
+	"pg_get_viewdef_name_ext":  viewDef,
 	"pg_get_indexdef":          getIndexDef, "pg_get_indexdef_ext": getIndexDef,
 	"pg_get_ruledef":                  noDefinition,
 	"pg_get_ruledef_ext":              noDefinition,
@@ -171,14 +173,27 @@ func definition(f func(SessionInfo, uint32, bool) (string, bool)) Func {
 	}
 }
 
-func definitionPretty(f func(SessionInfo, uint32, bool) (string, bool)) Func {
-	return func(c *Ctx, a []types.Datum) (types.Datum, error) {
-		s, err := c.session()
-		if err != nil {
+// viewDef is pg_get_viewdef of an OID or a name, and of whether it is pretty or the width of lines.
+func viewDef(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	var oid uint32
+	if a[0].K == types.KindText {
+		if oid, err = c.relationByName(a[0].S); err != nil {
 			return types.Null, err
 		}
-		return textOrNull(f(s, a[0].Oid(), true))
+	} else {
+		oid = a[0].Oid()
 	}
+	pretty, width := false, 0
+	if len(a) > 1 && a[1].K == types.KindBool {
+		pretty = a[1].Bool()
+	} else if len(a) > 1 {
+		pretty, width = true, int(a[1].Int())
+	}
+	return textOrNull(s.ViewDef(oid, pretty, width))
 }
 
 func functionText(f func(SessionInfo, uint32) (string, bool)) Func {

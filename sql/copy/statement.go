@@ -54,9 +54,20 @@ func (s *Statement) table(c *stmt.Compiler, direction string) (*catalog.Table, e
 	rv := s.node.Relation
 	t, err := analyze.Table(c.Analysis(s.text), rv)
 	if pgerr.Is(err, pgerr.WrongObjectType) && pgerr.From(err).Detail != "" { // which names its kind
+		if strings.Contains(pgerr.From(err).Detail, "views") {
+			return nil, copyOfView(direction, rv.Relname)
+		}
 		return nil, pgerr.New(pgerr.WrongObjectType, `cannot copy %s sequence "%s"`, direction, rv.Relname)
 	}
 	return t, err
+}
+
+func copyOfView(direction, name string) error {
+	e := pgerr.New(pgerr.WrongObjectType, `cannot copy %s view "%s"`, direction, name)
+	if direction == "to" {
+		return e.WithHint("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
+	}
+	return e.WithHint("Try the COPY (SELECT ...) TO variant.")
 }
 
 // columns finds the columns of a table that are copied.

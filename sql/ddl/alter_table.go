@@ -18,6 +18,10 @@ func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
 	if done, err := r.alterSequenceOwner(n); done {
 		return err
 	}
+	if n.Objtype == pg_query.ObjectType_OBJECT_VIEW ||
+		n.Objtype == pg_query.ObjectType_OBJECT_TABLE && isView(&change{runner: r, view: r.View()}, n.Relation) {
+		return alterView(r, n)
+	}
 	if n.Objtype != pg_query.ObjectType_OBJECT_TABLE {
 		return r.alterOther(n)
 	}

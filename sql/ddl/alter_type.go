@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -25,6 +26,9 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if col.Generated != "" && n.RawDefault != nil {
 		return pgerr.New("42611", "cannot specify USING when altering type of generated column").
 			WithDetail(`Column "%s" is a generated column.`, col.Name)
+	}
+	if err := checkViewsOf(d, col); err != nil {
+		return err
 	}
 	if d.becomes[col.AttNum] != nil {
 		return pgerr.Unsupported(`cannot alter type of column "%s" twice`, col.Name)
@@ -190,7 +194,7 @@ func (d *draft) convertDefault(col *catalog.Column, oid types.OID, typmod int32)
 			col.Name, pgcatalog.FormatType(oid, -1))
 	}
 	if err == nil {
-		col.Default = analyze.Deparse(e)
+		col.Default = deparse.Expr(e)
 	}
 	return err
 }
@@ -225,7 +229,7 @@ func (d *draft) reread() error {
 		if err != nil {
 			return err
 		}
-		k.Check = analyze.Deparse(e)
+		k.Check = deparse.Expr(e)
 	}
 	for i := range d.t.Columns {
 		c := &d.t.Columns[i]
@@ -241,11 +245,11 @@ func (d *draft) reread() error {
 		if err != nil {
 			return err
 		}
-		c.Generated = analyze.Deparse(e)
+		c.Generated = deparse.Expr(e)
 	}
 	for i := range d.t.Indexes {
 		err := d.indexExpressions(&d.t.Indexes[i],
-			func(_ string, e query.Expr) (string, error) { return analyze.Deparse(e), checkIndexType(e.Type()) })
+			func(_ string, e query.Expr) (string, error) { return deparse.Expr(e), checkIndexType(e.Type()) })
 		if err != nil {
 			return err
 		}

@@ -13,14 +13,16 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 	case pg_query.ObjectType_OBJECT_SCHEMA, pg_query.ObjectType_OBJECT_DATABASE, pg_query.ObjectType_OBJECT_ROLE:
 		name := n.Object.GetString_().GetSval()
 		return r.update(func(c *change) error { return c.commentOnNamed(n.Objtype, name, n.Comment) })
-	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE, pg_query.ObjectType_OBJECT_INDEX,
+	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE, pg_query.ObjectType_OBJECT_VIEW,
+		pg_query.ObjectType_OBJECT_INDEX,
 		pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		return r.commentOnRelation(n)
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return commentOnStatistics(r, n)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported yet", kindWord(n.Objtype)).
-		WithHint("Tables, columns, constraints, indexes, statistics, schemas, databases and roles can have comments.")
+		WithHint("Tables, views, columns, constraints, indexes, statistics, schemas, databases and roles can have " +
+			"comments.")
 }
 
 func (c *change) commentOnNamed(kind pg_query.ObjectType, name, text string) error {
@@ -87,6 +89,10 @@ func (r *runner) commentOnRelation(n *pg_query.CommentStmt) error {
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not an index`, rv.Relname)
 		case n.Objtype == pg_query.ObjectType_OBJECT_SEQUENCE && (f.index != nil || t.Sequence == nil):
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a sequence`, rv.Relname)
+		case n.Objtype == pg_query.ObjectType_OBJECT_VIEW && (f.index != nil || t.View == nil):
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a view`, rv.Relname)
+		case n.Objtype == pg_query.ObjectType_OBJECT_TABLE && t.View != nil:
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
 		case n.Objtype != pg_query.ObjectType_OBJECT_INDEX && n.Objtype != pg_query.ObjectType_OBJECT_SEQUENCE &&
 			(f.index != nil || t.Sequence != nil):
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)

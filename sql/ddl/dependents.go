@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -25,22 +26,6 @@ func (c *change) dependsText(d dependent) string {
 
 func (c *change) constraintWords(r catalog.Referrer) string {
 	return "constraint " + r.Key.Name + " on table " + c.visibleName(r.Table)
-}
-
-// releaseReferences drops the foreign keys in list with CASCADE, and returns an error without it.
-// what names the object that is dropped.
-func (c *change) releaseReferences(what string, many bool, list []dependent, behavior pg_query.DropBehavior) error {
-	if len(list) == 0 {
-		return nil
-	}
-	var lines, gone []string
-	for _, d := range list {
-		lines, gone = append(lines, c.dependsText(d)), append(gone, c.constraintWords(d.Referrer))
-	}
-	if err := c.cascade(what, many, lines, gone, behavior); err != nil {
-		return err
-	}
-	return c.recordDroppedKeys(list)
 }
 
 // cascade drops the dependents of an object with CASCADE, and returns an error without it. lines
@@ -138,7 +123,7 @@ func (c *change) withReferring(tables []catalog.OID, behavior pg_query.DropBehav
 	if behavior != pg_query.DropBehavior_DROP_CASCADE {
 		return tables
 	}
-	return c.withUsers(c.referringTables(tables))
+	return withViews(c, c.withUsers(c.referringTables(tables)))
 }
 
 // cascadesIn returns CASCADE if one of the commands drops something with CASCADE.
@@ -162,7 +147,7 @@ func (c *change) referrersOf(t *catalog.Table, dropped []*catalog.Table) []depen
 	return out
 }
 
-// releaseReferencedTables is releaseReferences for the tables of DROP TABLE.
+// releaseReferencedTables is releaseAll for the tables of DROP TABLE.
 func (c *change) releaseReferencedTables(list []*catalog.Table, behavior pg_query.DropBehavior) error {
 	if len(list) == 0 {
 		return nil
@@ -180,10 +165,13 @@ func (c *change) releaseReferencedTables(list []*catalog.Table, behavior pg_quer
 	for _, d := range deps {
 		lines, gone = append(lines, c.dependsText(d)), append(gone, c.constraintWords(d.Referrer))
 	}
+	views := dependentViews(c, relationsUsed(c, append(slices.Clone(list), owned...)), nil)
+	moreLines, moreGone := dependentLines(c, views)
+	lines, gone = append(lines, moreLines...), append(gone, moreGone...)
 	if err := c.cascade("table "+c.visibleName(list[0]), len(list) > 1, lines, gone, behavior); err != nil {
 		return err
 	}
-	if err := c.recordDroppedKeys(deps); err != nil {
+	if err := errors.Join(c.recordDroppedKeys(deps), dropViews(c, views)); err != nil {
 		return err
 	}
 	return c.dropDefaultsAndKeys(users)
@@ -211,24 +199,31 @@ func (d *draft) keyReferrers(which func(*catalog.Reference) bool, on string) []d
 	return out
 }
 
-// releaseKey is releaseReferences for the constraint of a primary key or unique index, or for an
+// releaseKey is releaseAll for the constraint of a primary key or unique index, or for an
 // index without constraint.
 func (d *draft) releaseKey(what string, index catalog.OID, name string, primary bool,
 	behavior pg_query.DropBehavior) error {
 	list := d.keyReferrers(func(r *catalog.Reference) bool {
 		return r.Index == 0 && primary || r.Index != 0 && r.Index == index
 	}, "index "+name)
-	return d.releaseAll(what, list, behavior)
+	objects := []usedObject{{oid: index, words: "index " + name}}
+	for i := range d.t.Constraints {
+		if k := &d.t.Constraints[i]; k.Name == name || index != 0 && k.Index == index {
+			objects = append(objects, usedObject{oid: k.OID, words: what})
+		}
+	}
+	return d.releaseAll(what, list, dependentViews(d.change, objects, nil), behavior)
 }
 
-// releaseColumn is releaseReferences for a column.
+// releaseColumn is releaseAll for a column.
 func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavior) error {
 	what := "column " + col.Name + " of table " + d.t.Name
 	list := d.keyReferrers(func(r *catalog.Reference) bool { return slices.Contains(r.Columns, col.AttNum) }, what)
 	list = slices.DeleteFunc(list, func(x dependent) bool {
 		return x.Table.OID == d.t.OID && slices.Contains(x.Key.Columns, col.AttNum)
 	})
-	if err := d.releaseAll(what, list, behavior); err != nil {
+	views := dependentViews(d.change, []usedObject{{d.t.OID, col.AttNum, what}}, nil)
+	if err := d.releaseAll(what, list, views, behavior); err != nil {
 		return err
 	}
 	// The table's own foreign keys over the column are dropped with it.
@@ -238,8 +233,20 @@ func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavio
 	return nil
 }
 
-func (d *draft) releaseAll(what string, list []dependent, behavior pg_query.DropBehavior) error {
-	if err := d.releaseReferences(what, false, list, behavior); err != nil {
+// releaseAll drops the foreign keys and the views that depend on a part of the table with CASCADE,
+// and returns an error without it.
+func (d *draft) releaseAll(what string, list []dependent, views []dependentView,
+	behavior pg_query.DropBehavior) error {
+	var lines, gone []string
+	for _, x := range list {
+		lines, gone = append(lines, d.dependsText(x)), append(gone, d.constraintWords(x.Referrer))
+	}
+	moreLines, moreGone := dependentLines(d.change, views)
+	err := d.cascade(what, false, append(lines, moreLines...), append(gone, moreGone...), behavior)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.recordDroppedKeys(list), dropViews(d.change, views)); err != nil {
 		return err
 	}
 	cutParts(d.t, d.cut[d.t.OID])

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -115,7 +116,7 @@ func (d *draft) analyzeDefault(x columnExpr) error {
 	if err != nil {
 		return err
 	}
-	col.Default = analyze.Deparse(e)
+	col.Default = deparse.Expr(e)
 	if isNull(e) {
 		col.Default = ""
 	}
@@ -142,7 +143,7 @@ func (d *draft) analyzeGenerated(x columnExpr, col *catalog.Column, qc query.Col
 				At(d.pos(columnLocation(x.node, other.Name)))
 		}
 	}
-	col.Generated = analyze.Deparse(e)
+	col.Generated = deparse.Expr(e)
 	d.restored = d.restored || x.added
 	return nil
 }
@@ -193,7 +194,7 @@ func (d *draft) addCheck(k pendingCheck) error {
 	}
 	name := k.name
 	switch {
-	case name == shardmap.ConstraintName && analyze.Deparse(e) == placedText:
+	case name == shardmap.ConstraintName && deparse.Expr(e) == placedText:
 		d.declareSharding(!k.skip)
 		return nil
 	case name == "":
@@ -211,7 +212,7 @@ func (d *draft) addCheck(k pendingCheck) error {
 	if err != nil {
 		return err
 	}
-	con := catalog.Constraint{OID: oid, Name: name, Kind: catalog.Check, Columns: used, Check: analyze.Deparse(e),
+	con := catalog.Constraint{OID: oid, Name: name, Kind: catalog.Check, Columns: used, Check: deparse.Expr(e),
 		NoInherit: k.noInherit, Valid: !k.skip}
 	d.t.Constraints = append(d.t.Constraints, con)
 	if !k.skip {

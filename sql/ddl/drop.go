@@ -40,6 +40,10 @@ func (c *change) dropIndexStorage(t *catalog.Table, index uint32) error {
 
 // dropTable drops a table and its data.
 func (c *change) dropTable(t *catalog.Table) error {
+	if t.View != nil {
+		c.ch.DropTable(t.OID)
+		return nil
+	}
 	if err := c.dropParts(t); err != nil {
 		return err
 	}
@@ -71,7 +75,9 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 		return tag, true, r.dropSequences(n)
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return tag, true, dropStatistics(r, n)
-	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_VIEW, pg_query.ObjectType_OBJECT_MATVIEW,
+	case pg_query.ObjectType_OBJECT_VIEW:
+		return tag, true, dropNamedViews(r, n)
+	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_MATVIEW,
 		pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)
 	case pg_query.ObjectType_OBJECT_EXTENSION:
@@ -150,7 +156,7 @@ func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (fou
 	if f.system != nil {
 		return found{}, systemCatalog(f.system.Name)
 	}
-	if kind == "table" || kind == "sequence" {
+	if kind != "index" {
 		if err := c.mustOwn(f.table); err != nil {
 			return found{}, err
 		}
@@ -165,6 +171,8 @@ func (f found) kind() string {
 		return "index"
 	case f.table != nil && f.table.Sequence != nil:
 		return "sequence"
+	case f.table != nil && f.table.View != nil:
+		return "view"
 	case f.system != nil && f.system.Kind == 'v':
 		return "view"
 	case f.system != nil && f.system.Kind == 'i':
@@ -184,7 +192,7 @@ func article(kind string) string {
 // yet: these do not exist.
 func (r *runner) dropRelations(n *pg_query.DropStmt) error {
 	kind := map[pg_query.ObjectType]string{
-		pg_query.ObjectType_OBJECT_INDEX: "index", pg_query.ObjectType_OBJECT_VIEW: "view",
+		pg_query.ObjectType_OBJECT_INDEX:         "index",
 		pg_query.ObjectType_OBJECT_MATVIEW:       "materialized view",
 		pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "foreign table",
 	}[n.RemoveType]
@@ -341,7 +349,7 @@ func (c *change) tableToTruncate(rv *pg_query.RangeVar) (*catalog.Table, error) 
 		return nil, systemCatalog(f.system.Name)
 	case f.table == nil:
 		return nil, undefinedRelation(rv)
-	case f.index != nil || f.table.Sequence != nil:
+	case f.index != nil || f.table.Kind != catalog.KindTable:
 		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
 	case !c.owns(f.table.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)

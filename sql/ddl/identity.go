@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -53,7 +54,7 @@ func (d *draft) defaultNext(col *catalog.Column, s *catalog.Table, added bool) e
 	if err != nil {
 		return err
 	}
-	col.Default = analyze.Deparse(e)
+	col.Default = deparse.Expr(e)
 	d.computeColumn(col, e, added)
 	return nil
 }

@@ -36,6 +36,10 @@ func (r *runner) createIndex(n *pg_query.IndexStmt) error {
 			return pgerr.New(pgerr.WrongObjectType, `cannot create index on relation "%s"`, n.Relation.Relname).
 				WithDetail("This operation is not supported for sequences.")
 		}
+		if isView(c, n.Relation) {
+			return pgerr.New(pgerr.WrongObjectType, `cannot create index on relation "%s"`, n.Relation.Relname).
+				WithDetail("This operation is not supported for views.")
+		}
 		t, err := c.table(n.Relation)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -89,7 +90,7 @@ func (d *draft) indexKey(x *catalog.Index, el *pg_query.IndexElem) (name string,
 		return v.Name, v.Type(), nil
 	}
 	x.Columns = append(x.Columns, 0)
-	x.Expressions = append(x.Expressions, analyze.Deparse(e))
+	x.Expressions = append(x.Expressions, deparse.Expr(e))
 	return analyze.IndexColumnName(el.Expr), e.Type(), nil
 }
 
@@ -175,7 +176,7 @@ func (d *draft) included(x *catalog.Index, list []*pg_query.Node) ([]string, err
 func (d *draft) indexPredicate(x *catalog.Index, n *pg_query.Node) error {
 	e, err := analyze.IndexPredicate(d.analysis(), analyze.Source{Text: d.source, Node: n}, d.t.Name, d.columns())
 	if err == nil {
-		x.Predicate = analyze.Deparse(e)
+		x.Predicate = deparse.Expr(e)
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (d *draft) likeTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	case f.system != nil:
 		return nil, pgerr.Unsupported("LIKE of a system relation is not supported").At(d.pos(rv.Location)).
 			WithHint("Write the columns out.")
-	case f.kind() != "table":
+	case f.kind() != "table" && f.kind() != "view":
 		return nil, pgerr.New(pgerr.WrongObjectType, `relation "%s" is invalid in LIKE clause`, rv.Relname).
 			WithDetail("This operation is not supported for %s.", kindPlural(f.kind())).At(d.pos(rv.Location))
 	case !d.owns(f.table.Owner):

@@ -17,6 +17,10 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 	if n.ObjectType == pg_query.ObjectType_OBJECT_STATISTIC_EXT {
 		return tag, true, moveStatistics(r, n)
 	}
+	if n.ObjectType == pg_query.ObjectType_OBJECT_VIEW ||
+		n.ObjectType == pg_query.ObjectType_OBJECT_TABLE && isView(&change{runner: r, view: r.View()}, n.Relation) {
+		return tag, true, setViewSchema(r, n)
+	}
 	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE && n.MissingOk && n.Relation != nil {
 		return tag, true, r.missing(n.Relation, tag)
 	}

@@ -20,8 +20,11 @@ func (c *change) mustOwn(t *catalog.Table) error {
 		return nil
 	}
 	kind := "table"
-	if t.Sequence != nil {
+	switch {
+	case t.Sequence != nil:
 		kind = "sequence"
+	case t.View != nil:
+		kind = "view"
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", kind, t.Name)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -27,11 +28,16 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, r.renameRelation(n, "index")
 	case pg_query.ObjectType_OBJECT_SEQUENCE:
 		return tag, true, r.renameRelation(n, "sequence")
+	case pg_query.ObjectType_OBJECT_VIEW:
+		return tag, true, r.renameRelation(n, "view")
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return tag, true, renameStatistics(r, n)
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
-		if n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT ||
-			n.RelationType == pg_query.ObjectType_OBJECT_TABLE {
+		switch {
+		case n.RelationType == pg_query.ObjectType_OBJECT_VIEW:
+			return "ALTER VIEW", true, r.renamePart(n)
+		case n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT,
+			n.RelationType == pg_query.ObjectType_OBJECT_TABLE:
 			return "ALTER TABLE", true, r.renamePart(n)
 		}
 	}
@@ -58,6 +64,9 @@ func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
 		}
 		if kind == "sequence" && (f.index != nil || f.table.Sequence == nil) {
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a sequence`, n.Relation.Relname)
+		}
+		if kind == "view" && (f.index != nil || f.table.View == nil) {
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a view`, n.Relation.Relname)
 		}
 		if other, _ := c.view.Relation(f.table.Schema, n.Newname); other != nil {
 			return relationExists(n.Newname)
@@ -126,6 +135,10 @@ func (c *change) renameConstraint(t *catalog.Table, from, to string) error {
 // renamePart renames a column or a constraint.
 func (r *runner) renamePart(n *pg_query.RenameStmt) error {
 	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
+		if n.RelationType == pg_query.ObjectType_OBJECT_VIEW ||
+			n.RenameType == pg_query.ObjectType_OBJECT_COLUMN && isView(c, n.Relation) {
+			return renameViewColumn(c, n)
+		}
 		t, err := c.table(n.Relation)
 		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
@@ -184,7 +197,7 @@ func (d *draft) renameColumn(from, to string) error {
 func (d *draft) renameInExpressions(which func(*query.Var) bool, to string) error {
 	over := d.columns()
 	renamed := func(e query.Expr) string {
-		return analyze.Deparse(query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		return deparse.Expr(query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
 			if v, ok := x.(*query.Var); ok && which(v) {
 				w := *v
 				w.Name = to

@@ -58,21 +58,23 @@ func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
 	return r.schemaElements(name, n.SchemaElts)
 }
 
-// schemaElements creates the elements of CREATE SCHEMA: tables in their order, then their indexes.
-// Names without a schema are in the new one.
+// schemaElements creates the elements of CREATE SCHEMA: tables in their order, then views, then
+// indexes. Names without a schema are in the new one.
 func (r *runner) schemaElements(schema string, elements []*pg_query.Node) error {
 	inside := *r.Env
 	inside.SearchPath = append([]string{schema}, r.SearchPath...)
 	in := &runner{Env: &inside, ctx: r.ctx, source: r.source}
-	isIndex := func(n *pg_query.Node) bool { return n.GetIndexStmt() != nil }
-	for _, indexes := range []bool{false, true} {
+	for pass := range 3 {
 		for _, n := range elements {
-			if isIndex(n) != indexes {
-				continue
+			of, at := n.GetCreateStmt().GetRelation(), 0
+			switch {
+			case n.GetViewStmt() != nil:
+				of, at = n.GetViewStmt().View, 1
+			case n.GetIndexStmt() != nil:
+				of, at = n.GetIndexStmt().Relation, 2
 			}
-			of := n.GetCreateStmt().GetRelation()
-			if indexes {
-				of = n.GetIndexStmt().GetRelation()
+			if at != pass {
+				continue
 			}
 			if s := of.GetSchemaname(); s != "" && s != schema {
 				return pgerr.New(pgerr.InvalidSchemaDefinition,
@@ -182,6 +184,7 @@ const maxReported = 100
 func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 	var gone, detail []string
 	dropped := c.tablesOf(list)
+	var outside []*catalog.Table              // views of other schemas that are dropped too
 	for _, s := range slices.Backward(list) { // listed as PostgreSQL does
 		for _, t := range c.tablesOf([]*catalog.Schema{s}) {
 			if err := c.requireLocked(t); err != nil {
@@ -197,10 +200,17 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 			}
 			lines, defaults, users := c.sequenceDependentsOf(t, dropped)
 			gone, detail = append(gone, defaults...), append(detail, lines...)
+			views := dependentViews(c, relationsUsed(c, []*catalog.Table{t}), append(slices.Clone(dropped), outside...))
+			lines, defaults = dependentLines(c, views)
+			gone, detail = append(gone, defaults...), append(detail, lines...)
+			for _, v := range views {
+				outside = append(outside, v.view)
+			}
 			if !cascade {
 				continue
 			}
-			if err := errors.Join(c.recordDroppedKeys(refs), c.dropDefaultsAndKeys(users), c.dropTable(t)); err != nil {
+			if err := errors.Join(c.recordDroppedKeys(refs), c.dropDefaultsAndKeys(users),
+				dropViews(c, views), c.dropTable(t)); err != nil {
 				return err
 			}
 		}

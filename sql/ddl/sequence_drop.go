@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,7 +134,7 @@ func (r *runner) dropSequences(n *pg_query.DropStmt) error {
 	names := objectNames(n)
 	return r.updateExclusive(func(c *change) []catalog.OID {
 		if n.Behavior == pg_query.DropBehavior_DROP_CASCADE {
-			return c.withUsers(c.find(names...))
+			return withViews(c, c.withUsers(c.find(names...)))
 		}
 		return c.find(names...)
 	}, func(c *change) error {
@@ -168,10 +169,13 @@ func (c *change) dropSequenceList(list []*catalog.Table, behavior pg_query.DropB
 		return nil
 	}
 	lines, gone, users := c.sequenceDependents(list, func(usingDefault) bool { return false })
+	views := dependentViews(c, relationsUsed(c, list), nil)
+	moreLines, moreGone := dependentLines(c, views)
+	lines, gone = append(lines, moreLines...), append(gone, moreGone...)
 	if err := c.cascade("sequence "+c.visibleName(list[0]), len(list) > 1, lines, gone, behavior); err != nil {
 		return err
 	}
-	if err := c.dropDefaults(users); err != nil {
+	if err := errors.Join(c.dropDefaults(users), dropViews(c, views)); err != nil {
 		return err
 	}
 	for _, s := range list {

@@ -111,6 +111,8 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 		return "ALTER SEQUENCE", true, r.alterSequence(x.AlterSeqStmt)
 	case *pg_query.Node_CreateStmt:
 		return "CREATE TABLE", true, r.createTable(x.CreateStmt)
+	case *pg_query.Node_ViewStmt:
+		return "CREATE VIEW", true, createView(r, x.ViewStmt)
 	case *pg_query.Node_IndexStmt:
 		return "CREATE INDEX", true, r.createIndex(x.IndexStmt)
 	case *pg_query.Node_CreateStatsStmt:

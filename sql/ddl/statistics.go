@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -223,7 +224,7 @@ func addStatisticsKey(d *draft, x *catalog.ExtendedStatistics, k statisticsKey, 
 			if several && !ordered(k.expr.Type()) {
 				return uncomparable("expression cannot be used in multivariate statistics", k.expr.Type())
 			}
-			x.Expressions = append(x.Expressions, analyze.Deparse(k.expr))
+			x.Expressions = append(x.Expressions, deparse.Expr(k.expr))
 			return nil
 		}
 		name = d.t.Columns[v.Col].Name
@@ -474,7 +475,7 @@ func dropStatisticsOf(d *draft, att int16) error {
 			uses = uses || slices.ContainsFunc(variables(e), func(v *query.Var) bool {
 				return v.Col >= 0 && d.t.Columns[v.Col].AttNum == att
 			})
-			return analyze.Deparse(e), nil
+			return deparse.Expr(e), nil
 		})
 		if err != nil {
 			return err
@@ -501,7 +502,7 @@ func recheckStatistics(d *draft) error {
 			if len(x.Kinds) > 0 && !ordered(e.Type()) {
 				return "", uncomparable("expression cannot be used in multivariate statistics", e.Type())
 			}
-			return analyze.Deparse(e), nil
+			return deparse.Expr(e), nil
 		})
 		if err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 
 // hints suggest an alternative, by the name of the statement.
 var hints = map[string]string{
-	"CREATE VIEW":      "Put the query into a WITH clause.",
 	"CREATE FUNCTION":  "Run the logic in the client; each statement is atomic.",
 	"CREATE TRIGGER":   "Run the logic in the client; each statement is atomic.",
 	"CREATE RULE":      "Rewrite the statement in the client.",

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -149,7 +149,7 @@ func ExprText(e query.Expr, env *types.Env) string {
 	// quote them.
 	mark := func(t query.T, text string) query.Expr {
 		m := fmt.Sprintf("\x01%d\x02", len(marks)/2)
-		marks = append(marks, analyze.Deparse(&query.Var{T: t, Name: m}), text)
+		marks = append(marks, deparse.Expr(&query.Var{T: t, Name: m}), text)
 		return &query.Var{T: t, Name: m}
 	}
 	var name func(x query.Expr) (query.Expr, bool)
@@ -181,8 +181,8 @@ func ExprText(e query.Expr, env *types.Env) string {
 		}
 		return nil, false
 	}
-	text := analyze.DeparseLine(query.Rewrite(e, name), env)
+	text := deparse.Line(query.Rewrite(e, name), env)
 	return strings.NewReplacer(marks...).Replace(text)
 }
 
-func identifier(name string) string { return analyze.Deparse(&query.Var{Name: name}) }
+func identifier(name string) string { return deparse.Expr(&query.Var{Name: name}) }

@@ -29,10 +29,8 @@ type Query struct {
 	Where   Expr   // bool, nil is true
 
 	Targets []Target // SELECT list (hidden ones last), or RETURNING where Command is not Select
-	// HasAggs is true where Targets, Having or OrderBy hold an Agg of this level.
-	HasAggs   bool
-	HasSRFs   bool // a set-returning function stands in Targets
-	HasWindow bool
+	Holds
+	Form *Form // nil, except in queries that are analyzed to be deparsed
 
 	GroupBy      []Expr
 	GroupingSets [][]int // each a set of positions in GroupBy; nil is one set of all
@@ -108,15 +106,19 @@ type Rel struct {
 	Ordinality bool       // WITH ORDINALITY: last column
 	CTE        *CTE
 	CTELevels  int
-	Lateral    bool    // refers to earlier items of the same FROM
-	Indexes    []Index // of Table, over Vars of Rel 0
-	JoinVars   []Expr  // RelJoin: what each column is
+	Lateral    bool           // refers to earlier items of the same FROM
+	Indexes    []Index        // of Table, over Vars of Rel 0
+	JoinVars   []Expr         // RelJoin: what each column is
+	View       *catalog.Table // the view that Subquery is the query of, nil if it is none
+	Aliased    bool           // the text has an alias
+	Aliases    int            // columns that the alias names
 }
 
 // FuncItem is a function in FROM.
 type FuncItem struct {
 	Call    Expr // a Call with Proc.RetSet or a scalar expression (one row)
 	Columns []Column
+	Defined bool // the text defines the columns
 }
 
 // Column is a column of a Rel.
@@ -152,6 +154,7 @@ type FromJoin struct {
 	Left, Right From
 	On          Expr // nil is true
 	Rel         int  // Rels index of the RelJoin, -1 is none
+	Form        *JoinForm
 }
 
 func (*FromRel) from()  {}
@@ -165,6 +168,8 @@ type CTE struct {
 	Materialized byte // 0 default, 'm' MATERIALIZED, 'n' NOT MATERIALIZED
 	Columns      []Column
 	Refs         int
+	Aliases      int  // columns that the text names
+	InRecursive  bool // it is in WITH RECURSIVE
 }
 
 // SortKey orders by a target.
@@ -179,6 +184,9 @@ type Window struct {
 	Partition []Expr
 	Order     []WindowOrder
 	Frame     Frame
+	Name      string // in WINDOW, in queries that are analyzed to be deparsed
+	Ref       string // the window that it copies, likewise
+	Copied    bool   // Order is of that window
 }
 
 // WindowOrder is an ORDER BY item of a window.

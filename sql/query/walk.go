@@ -138,6 +138,10 @@ func mapOthers(e Expr, one func(Expr) Expr, list func([]Expr) []Expr) Expr {
 		c := *n
 		c.Args, c.Filter = list(n.Args), one(n.Filter)
 		return &c
+	case *Written:
+		c := *n
+		c.Arg = one(n.Arg)
+		return &c
 	}
 	return e
 }

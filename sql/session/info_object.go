@@ -54,13 +54,9 @@ func (o objects) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 	return o.names().IndexDef(oid, column, pretty)
 }
 
-// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition
-// in SQL.
-func (o objects) ViewDef(oid uint32, _ bool) (string, bool) {
-	if r := pgcatalog.RelationByOID(oid); r != nil && r.Kind == 'v' {
-		return "", true
-	}
-	return "", false
+// ViewDef implements builtin.DefinitionInfo.
+func (o objects) ViewDef(oid uint32, pretty bool, width int) (string, bool) {
+	return sysview.ViewDef(o.names(), oid, pretty, width)
 }
 
 // StatisticsDef implements builtin.DefinitionInfo.

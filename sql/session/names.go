@@ -3,6 +3,7 @@ package session
 import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
@@ -15,9 +16,27 @@ func (s *Session) names() *sysview.Names {
 	if d == nil {
 		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
 	}
-	return &sysview.Names{
+	n := &sysview.Names{
 		View: view, Database: d, Path: s.vars.SearchPath(), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump"),
 	}
+	n.ViewText = func(t *catalog.Table, pretty bool, width int) string { return viewText(s, n, t, pretty, width) }
+	return n
+}
+
+// viewText prints the query of a view in the form of pg_get_viewdef.
+func viewText(s *Session, n *sysview.Names, t *catalog.Table, pretty bool, width int) string {
+	q, err := analyze.ViewForm(&analyze.Context{Catalog: n.View, Database: n.Database.OID}, t)
+	if err != nil {
+		return t.View.Query
+	}
+	var columns []string
+	for _, c := range t.Columns {
+		columns = append(columns, c.Name)
+	}
+	return deparse.View(q, columns, deparse.Options{
+		Env: s.Env(), Pretty: pretty, Width: width,
+		Name: func(oid uint32, qualify bool) string { return sysview.RelationText(n, oid, qualify) },
+	})
 }
 
 // spell prints an expression over a table's columns, as the catalog keeps it, in the form of
@@ -35,7 +54,7 @@ func (s *Session) spell(table uint32, text string, pretty bool) string {
 	if err != nil {
 		return text
 	}
-	return analyze.DeparseWith(e, s.Env(), pretty)
+	return deparse.With(e, s.Env(), pretty)
 }
 
 // regIn returns the oid for the text form of a reg* type that is not a number.

@@ -13,23 +13,67 @@ func (c *Compiler) checkPrivileges(q *query.Query) error {
 	if me == nil {
 		return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", c.Role)
 	}
-	if me.Superuser {
-		return nil
-	}
 	var err error
-	eachQuery(q, func(q *query.Query) {
-		for _, r := range q.Rels {
-			if err == nil && r.Table != nil {
-				err = c.CheckTable(r.Table)
-			}
+	check := func(t *catalog.Table, role catalog.OID) {
+		if err == nil {
+			err = c.checkTable(t, role)
 		}
-	})
+	}
+	eachAs(q, c.Role, check)
 	return err
 }
 
+// eachAs calls f for the relations of q and of every query in it, with the role whose privileges
+// count: those of a view's query are used by its owner, except that a view with security_invoker
+// leaves them to the user of the view.
+func eachAs(q *query.Query, role catalog.OID, f func(t *catalog.Table, role catalog.OID)) {
+	if q == nil {
+		return
+	}
+	each := func(q *query.Query) { eachAs(q, role, f) }
+	for _, r := range q.Rels {
+		if r.Table != nil {
+			f(r.Table, role)
+		}
+		if r.View == nil {
+			each(r.Subquery)
+			continue
+		}
+		f(r.View, role)
+		inner := role
+		if r.View.Options[catalog.OptionSecurityInvoker] != "true" {
+			inner = r.View.Owner
+		}
+		eachAs(r.Subquery, inner, f)
+	}
+	for _, s := range subLinks(q) {
+		each(s)
+	}
+	for _, x := range q.CTEs {
+		each(x.Query)
+	}
+	if q.SetOp != nil {
+		each(q.SetOp.Left)
+		each(q.SetOp.Right)
+	}
+	each(q.Source)
+}
+
+// subLinks returns the subqueries in the expressions of q itself.
+func subLinks(q *query.Query) (out []*query.Query) {
+	query.WalkQuery(q, func(e query.Expr, depth int) {
+		if s, ok := e.(*query.SubLink); ok && depth == 0 {
+			out = append(out, s.Query)
+		}
+	})
+	return out
+}
+
 // CheckTable refuses the use of a table by the compiler's role.
-func (c *Compiler) CheckTable(t *catalog.Table) error {
-	me, in := c.View.Role(c.Role), c.View.Database(c.Database)
+func (c *Compiler) CheckTable(t *catalog.Table) error { return c.checkTable(t, c.Role) }
+
+func (c *Compiler) checkTable(t *catalog.Table, role catalog.OID) error {
+	me, in := c.View.Role(role), c.View.Database(c.Database)
 	if me.Owns(in, t.Owner) {
 		return nil
 	}
@@ -38,6 +82,9 @@ func (c *Compiler) CheckTable(t *catalog.Table) error {
 	}
 	if t.Sequence != nil {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for sequence %s", t.Name)
+	}
+	if t.View != nil {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for view %s", t.Name)
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", t.Name)
 }

@@ -51,8 +51,10 @@ func systemAttributes(b *builder, relation uint32) error {
 }
 
 func tableAttributes(b *builder, t *catalog.Table) error {
-	if err := systemAttributes(b, t.OID); err != nil {
-		return err
+	if t.View == nil {
+		if err := systemAttributes(b, t.OID); err != nil {
+			return err
+		}
 	}
 	for i := range t.Columns {
 		if t.Sequence != nil && i == catalog.SequenceShown {
@@ -133,7 +135,7 @@ func attribute(b *builder, relation uint32, name string, typ types.OID, typmod i
 }
 
 func pgAttrdef(b *builder) error {
-	return b.tables(func(t *catalog.Table) error {
+	return b.relations(func(t *catalog.Table) error {
 		for i := range t.Columns {
 			c := &t.Columns[i]
 			text := c.Default + c.Generated

@@ -96,6 +96,9 @@ func pgClass(b *builder) error {
 		if t.Sequence != nil {
 			return sequenceClass(b, t)
 		}
+		if t.View != nil {
+			return viewClass(b, t)
+		}
 		docs, bytes, err := b.env.size(t)
 		if err != nil {
 			return err

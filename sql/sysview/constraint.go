@@ -78,7 +78,10 @@ func pgIndex(b *builder) error {
 }
 
 func pgType(b *builder) error {
-	return b.tables(func(t *catalog.Table) error {
+	return b.relations(func(t *catalog.Table) error {
+		if t.Sequence != nil {
+			return nil
+		}
 		row := b.row().oid("oid", RowType(t.OID)).text("typname", t.Name).oid("typnamespace", t.Schema).
 			oid("typowner", t.Owner).
 			int("typlen", -1).char("typtype", 'c').char("typcategory", 'C').bool("typisdefined", true).

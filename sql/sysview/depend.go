@@ -26,6 +26,7 @@ const (
 	relationClass   = 1259
 	attrdefClass    = 2604
 	constraintClass = 2606
+	rewriteClass    = 2618
 	namespaceClass  = 2615
 	authidClass     = 1260
 	databaseClass   = 1262
@@ -48,6 +49,9 @@ func pgDepend(b *builder) error {
 		edges := []edge{
 			{table, object{namespaceClass, t.Schema, 0}, 'n'}, {rowType, table, 'i'},
 			{object{typeClass, ArrayType(t.OID), 0}, rowType, 'i'},
+		}
+		if t.View != nil {
+			edges = append(edges, viewEdges(t)...)
 		}
 		for i := range t.Columns {
 			if c := &t.Columns[i]; !c.Dropped && c.Default+c.Generated != "" {

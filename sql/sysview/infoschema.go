@@ -11,6 +11,8 @@ func schemaSources() map[string]source {
 		"schemata":                        schemata,
 		"tables":                          schemaTables,
 		"views":                           schemaViews,
+		"view_table_usage":                viewUsage(false),
+		"view_column_usage":               viewUsage(true),
 		"columns":                         schemaColumns, "element_types": elementTypes,
 		"table_constraints":       tableConstraints,
 		"key_column_usage":        keyColumnUsage,
@@ -54,6 +56,7 @@ var emptySchema = map[string]bool{
 	"user_defined_types":             true,
 	"check_constraint_routine_usage": true,
 	"triggers":                       true, "triggered_update_columns": true, "transforms": true,
+	"view_routine_usage":     true,
 	"routine_column_usage":   true,
 	"routine_routine_usage":  true,
 	"routine_sequence_usage": true,
@@ -128,23 +131,6 @@ func schemaTables(b *builder) error {
 		return b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).
 			text("table_type", kind).
 			text("is_insertable_into", yesNo(c.kind == 'r')).text("is_typed", "NO").send()
-	})
-}
-
-func schemaViews(b *builder) error {
-	return b.visibleClasses(func(c *class) error {
-		if c.kind != 'v' {
-			return nil
-		}
-		r := b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).
-			text("check_option", "NONE")
-		for _, column := range []string{
-			"is_updatable", "is_insertable_into", "is_trigger_updatable", "is_trigger_deletable",
-			"is_trigger_insertable_into",
-		} {
-			r.text(column, "NO")
-		}
-		return r.send()
 	})
 }
 

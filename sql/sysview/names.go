@@ -20,6 +20,9 @@ type Names struct {
 	// Spell returns a stored expression over a table's columns (table 0: over none) as pg_get_expr
 	// does. If it is nil, the stored text is printed.
 	Spell func(table uint32, text string, pretty bool) string
+	// ViewText returns the query of a view as pg_get_viewdef does. Lists continue on another line
+	// beyond width. If it is nil, the stored text is returned.
+	ViewText func(view *catalog.Table, pretty bool, width int) string
 }
 
 const pgCatalog = "pg_catalog"

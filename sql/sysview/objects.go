@@ -248,13 +248,9 @@ func (o Objects) IsVisible(kind builtin.ObjectKind, oid uint32) (visible, ok boo
 	return o.Visible(kind, oid)
 }
 
-// ViewDef implements builtin.DefinitionInfo. Only system views exist, and they have no definition
-// in SQL.
-func (o Objects) ViewDef(oid uint32, _ bool) (string, bool) {
-	if r := pgcatalog.RelationByOID(oid); r != nil && r.Kind == 'v' {
-		return "", true
-	}
-	return "", false
+// ViewDef implements builtin.DefinitionInfo.
+func (o Objects) ViewDef(oid uint32, pretty bool, width int) (string, bool) {
+	return ViewDef(o.Names, oid, pretty, width)
 }
 
 // StatisticsDef implements builtin.DefinitionInfo.

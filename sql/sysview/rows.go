@@ -76,6 +76,7 @@ func catalogSources() map[string]source {
 		"pg_attrdef":     pgAttrdef,
 		"pg_constraint":  pgConstraint,
 		"pg_index":       pgIndex,
+		"pg_rewrite":     pgRewrite,
 		"pg_type":        pgType,
 		"pg_depend":      pgDepend,
 		"pg_extension":   pgExtension,

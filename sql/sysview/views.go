@@ -1,10 +1,12 @@
 package sysview
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tablestats"
 )
@@ -57,9 +59,149 @@ func pgViews(b *builder) error {
 		if c.kind != 'v' {
 			return nil
 		}
-		return b.row().text("schemaname", c.schema).text("viewname", c.name).text("viewowner", b.env.roleName(c.owner)).
-			send()
+		r := b.row().text("schemaname", c.schema).text("viewname", c.name).text("viewowner", b.env.roleName(c.owner))
+		if text, ok := ViewDef(&b.env.Names, c.oid, false, 0); ok && text != "" {
+			r.text("definition", text)
+		}
+		return r.send()
 	})
+}
+
+// ViewDef returns the query of a view as pg_get_viewdef does; ok is false if it is no view. That of
+// a system view is "".
+func ViewDef(n *Names, oid uint32, pretty bool, width int) (text string, ok bool) {
+	if t := n.View.Table(oid); t != nil && t.View != nil && t.Database == n.Database.OID {
+		if n.ViewText == nil {
+			return t.View.Query, true
+		}
+		return n.ViewText(t, pretty, width), true
+	}
+	r := pgcatalog.RelationByOID(oid)
+	return "", r != nil && r.Kind == 'v'
+}
+
+// RelationText returns the quoted name of a relation, with its schema if the search path does not
+// lead to it, or if qualify is set.
+func RelationText(n *Names, oid uint32, qualify bool) string {
+	t := n.View.Table(oid)
+	if t == nil {
+		return strconv.FormatUint(uint64(oid), 10)
+	}
+	schema, _ := n.SchemaName(t.Schema)
+	return n.qualify(schema, t.Name, !qualify && n.first([]string{t.Name}, n.relationIn) == t.OID)
+}
+
+// pgRewrite lists the rules of views.
+func pgRewrite(b *builder) error {
+	return eachView(b, func(t *catalog.Table) error {
+		return b.row().oid("oid", t.View.OID).text("rulename", returnRule).oid("ev_class", t.OID).char("ev_type", '1').
+			char("ev_enabled", 'O').bool("is_instead", true).text("ev_qual", "").text("ev_action", "").send()
+	})
+}
+
+// returnRule is the name of the rule that makes a relation a view.
+const returnRule = "_RETURN"
+
+// eachView calls f for the views of the database.
+func eachView(b *builder, f func(t *catalog.Table) error) error {
+	return b.relations(func(t *catalog.Table) error {
+		if t.View == nil {
+			return nil
+		}
+		return f(t)
+	})
+}
+
+// viewClass is the row of a view in pg_class.
+func viewClass(b *builder, t *catalog.Table) error {
+	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, 'v').oid("reltype", RowType(t.OID)).
+		int("relnatts", int64(len(t.Columns))).bool("relhasrules", true)
+	if o := b.env.printOptions(t.Options); len(o) > 0 {
+		r.texts("reloptions", o)
+	}
+	return r.send()
+}
+
+// viewEdges returns the dependencies of a view's rule.
+func viewEdges(t *catalog.Table) []edge {
+	rule, view := object{rewriteClass, t.View.OID, 0}, object{relationClass, t.OID, 0}
+	out := []edge{{rule, view, 'i'}, {rule, view, 'n'}}
+	for _, u := range t.View.Uses {
+		switch {
+		case u.Constraint != 0:
+			out = append(out, edge{rule, object{constraintClass, u.Constraint, 0}, 'n'})
+		case len(u.Columns) == 0:
+			out = append(out, edge{rule, object{relationClass, u.Relation, 0}, 'n'})
+		}
+		for _, att := range u.Columns {
+			out = append(out, edge{rule, object{relationClass, u.Relation, att}, 'n'})
+		}
+	}
+	return out
+}
+
+// schemaViews is information_schema.views.
+func schemaViews(b *builder) error {
+	return b.visibleClasses(func(c *class) error {
+		if c.kind != 'v' {
+			return nil
+		}
+		check := "NONE"
+		if t := b.env.table(c.oid); t != nil && t.Options[catalog.OptionCheck] != "" {
+			check = strings.ToUpper(t.Options[catalog.OptionCheck])
+		}
+		r := b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).
+			text("check_option", check)
+		if text, ok := ViewDef(&b.env.Names, c.oid, false, 0); ok && text != "" && b.canSee(c.owner) {
+			r.text("view_definition", text)
+		}
+		for _, column := range []string{
+			"is_updatable", "is_insertable_into", "is_trigger_updatable", "is_trigger_deletable",
+			"is_trigger_insertable_into",
+		} {
+			r.text(column, "NO")
+		}
+		return r.send()
+	})
+}
+
+// viewUsage is information_schema.view_table_usage, or view_column_usage: the tables of the role that
+// views use.
+func viewUsage(columns bool) source {
+	return func(b *builder) error {
+		return eachView(b, func(t *catalog.Table) error {
+			for _, u := range t.View.Uses {
+				used := b.env.View.Table(u.Relation)
+				if used == nil || used.Kind == catalog.KindSequence || !b.canSee(used.Owner) {
+					continue
+				}
+				names := []string{""}
+				if columns {
+					names = nil
+					for _, att := range u.Columns {
+						names = append(names, used.ColumnByNum(att).Name)
+					}
+				}
+				for _, name := range names {
+					if err := b.viewUse(t, used, name); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func (b *builder) viewUse(t, used *catalog.Table, column string) error {
+	schema, _ := b.env.SchemaName(t.Schema)
+	usedSchema, _ := b.env.SchemaName(used.Schema)
+	r := b.row().database("view_catalog", "table_catalog").text("view_schema", schema).text("view_name", t.Name).
+		text("table_schema", usedSchema).text("table_name", used.Name)
+	if column != "" {
+		r.text("column_name", column)
+	}
+	return r.send()
 }
 
 // index is a row of pg_index with the related names.

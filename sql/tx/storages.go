@@ -123,7 +123,11 @@ func (x *Storages) count() uint64 {
 	return x.n
 }
 
+// storagesOf returns where a table has rows and entries. A view has none.
 func storagesOf(t *catalog.Table) []storage {
+	if t.Kind == catalog.KindView {
+		return nil
+	}
 	out := make([]storage, 0, 1+len(t.Indexes))
 	out = append(out, storage{id: t.StorageID, rules: t.PrefixEpoch})
 	for i := range t.Indexes {

@@ -1,4 +1,4 @@
-package analyze
+package deparse
 
 import (
 	"strconv"
@@ -10,60 +10,64 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Deparse returns the text of an expression on one line, as the catalog stores constraints and
+// Expr returns the text of an expression on one line, as the catalog stores constraints and
 // defaults, and as EXPLAIN shows them.
-func Deparse(e query.Expr) string { return DeparseLine(e, nil) }
+func Expr(e query.Expr) string { return Line(e, nil) }
 
-// DeparseLine is Deparse with constants as env prints them: reg* constants by name.
-func DeparseLine(e query.Expr, env *types.Env) string {
+// Line is Expr with constants as env prints them: reg* constants by name.
+func Line(e query.Expr, env *types.Env) string {
 	d := &deparser{env: env}
 	d.expr(e, false)
-	return d.String()
+	return string(d.buf)
 }
 
-// DeparseWith returns the text of an expression as pg_get_expr does, with env's names for reg*
-// constants. If pretty is set, it leaves out parentheses that are not needed, as pg_get_expr(…,
-// true) does.
-func DeparseWith(e query.Expr, env *types.Env, pretty bool) string {
+// With returns the text of an expression as pg_get_expr does, with env's names for reg* constants.
+// If pretty is set, it leaves out parentheses that are not needed, as pg_get_expr(…, true) does.
+func With(e query.Expr, env *types.Env, pretty bool) string {
 	d := &deparser{env: env, pretty: pretty, lines: true}
 	d.expr(e, false)
-	return d.String()
+	return string(d.buf)
 }
 
 // deparser works like ruleutils.c.
 type deparser struct {
-	strings.Builder
+	buf    []byte
 	env    *types.Env
 	pretty bool
-	lines  bool // CASE takes several lines
+	lines  bool // clauses and CASE take several lines
 	indent int  // indentation of these lines
+
+	width   int      // beyond which lists continue on another line
+	queries []*level // the query and those around it, the innermost last
+	name    func(oid uint32, qualify bool) string
+	stored  bool // in the form that the catalog keeps
 }
 
 func (d *deparser) put(parts ...string) {
 	for _, p := range parts {
-		d.WriteString(p)
+		d.buf = append(d.buf, p...)
 	}
 }
 
 // open and close write parentheses that pretty text leaves out.
 func (d *deparser) open() {
 	if !d.pretty {
-		d.WriteByte('(')
+		d.put("(")
 	}
 }
 
 func (d *deparser) close() {
 	if !d.pretty {
-		d.WriteByte(')')
+		d.put(")")
 	}
 }
 
 // nested writes an operand of parent, in parentheses if pretty text needs them.
 func (d *deparser) nested(e query.Expr, implicitCasts bool, parent query.Expr) {
-	if d.pretty && !simple(e, parent) {
-		d.WriteByte('(')
+	if d.pretty && !simple(query.Unwritten(e), parent) {
+		d.put("(")
 		d.expr(e, implicitCasts)
-		d.WriteByte(')')
+		d.put(")")
 		return
 	}
 	d.expr(e, implicitCasts)
@@ -84,11 +88,7 @@ func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 	case nil:
 		d.put("NULL")
 	case *query.Var:
-		if v.Col == query.ColWholeRow {
-			d.put(builtin.QuoteIdent(v.Name), ".*")
-			return
-		}
-		d.put(quoteName(v.Name))
+		d.variable(v)
 	case *query.Const:
 		d.constant(v, 0)
 	case *query.Param:
@@ -117,6 +117,18 @@ func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 		d.close()
 	default:
 		d.test(e)
+	}
+}
+
+// variable writes a column: with the name of its table inside a query.
+func (d *deparser) variable(v *query.Var) {
+	switch {
+	case len(d.queries) > 0:
+		d.column(v)
+	case v.Col == query.ColWholeRow:
+		d.put(builtin.QuoteIdent(v.Name), ".*")
+	default:
+		d.put(quoteName(v.Name))
 	}
 }
 
@@ -184,19 +196,20 @@ func (d *deparser) constant(c *query.Const, label int) {
 	case types.Bool:
 		needed = false
 		text = map[bool]string{true: "true", false: "false"}[c.Value.Bool()]
-	case types.Bit, types.VarBit:
-		text = "B'" + text + "'"
 	case types.Unknown:
 		needed = false
-		text = builtin.QuoteLiteral(text)
+		text = quote(text)
 	default:
-		text = builtin.QuoteLiteral(text)
+		text = quote(text)
 	}
 	d.put(text)
 	if label >= 0 && needed {
 		d.put("::", name)
 	}
 }
+
+// quote returns a literal, in which a backslash means itself.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // call writes an operator, a cast by function or a function call.
 func (d *deparser) call(c *query.Call, implicitCasts bool) {
@@ -250,6 +263,10 @@ func castName(t types.OID, mod int32) string {
 			return "bpchar"
 		case types.BPCharArray:
 			return "bpchar[]"
+		case types.Bit:
+			return `"bit"`
+		case types.BitArray:
+			return `"bit"[]`
 		}
 	}
 	return pgcatalog.FormatType(t, mod)

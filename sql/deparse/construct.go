@@ -1,6 +1,7 @@
-package analyze
+package deparse
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -81,22 +82,40 @@ func (d *deparser) suffixed(arg, parent query.Expr, suffix string) {
 
 // keyword starts a line of CASE, or continues the line.
 func (d *deparser) keyword(word string, first bool) {
-	switch {
-	case d.lines:
-		text := strings.TrimRight(d.String(), " ")
-		d.Reset()
-		d.put(text, "\n", strings.Repeat(" ", d.indent), word)
-	case first:
-		d.put(word)
-	default:
-		d.put(" ", word)
+	if !d.lines && !first {
+		d.put(" ")
 	}
+	d.line(word, 0, 0, 0)
 }
 
+// line is appendContextKeyword: it starts a line with a word, plus more than the indentation, which
+// changes by before and after.
+func (d *deparser) line(word string, before, after, plus int) {
+	if !d.lines {
+		d.put(word)
+		return
+	}
+	const limit = 40
+	d.indent += before
+	d.buf = bytes.TrimRight(d.buf, " ")
+	amount := max(d.indent, 0)
+	if d.indent >= limit {
+		amount = (limit + (d.indent-limit)/(stepOut/2)) % limit
+	}
+	d.put("\n", strings.Repeat(" ", amount+plus), word)
+	d.indent = max(d.indent+after, 0)
+}
+
+// Indentations of ruleutils.c.
+const (
+	stepOut  = 8 // of a clause
+	stepJoin = 4
+	stepItem = 4
+)
+
 func (d *deparser) caseExpr(c *query.Case) {
-	const step = 4
 	d.keyword("CASE", true)
-	d.indent += step
+	d.indent += stepItem
 	if c.Arg != nil {
 		d.put(" ")
 		d.expr(c.Arg, true)
@@ -113,7 +132,7 @@ func (d *deparser) caseExpr(c *query.Case) {
 	}
 	d.keyword("ELSE ", false)
 	d.expr(c.Else, true)
-	d.indent -= step
+	d.indent -= stepItem
 	d.keyword("END", false)
 }
 
@@ -172,16 +191,11 @@ func (d *deparser) rest(e query.Expr) {
 	case *query.Agg:
 		d.aggregate(v)
 	case *query.WindowCall:
-		d.put(d.procName(v.Proc), "(")
-		if v.Star {
-			d.put("*")
-		}
-		d.list(v.Args)
-		d.put(")")
-		d.filter(v.Filter)
-		d.put(" OVER (?)")
+		writeWindowCall(d, v)
 	case *query.Grouping:
-		d.put("GROUPING")
+		writeGrouping(d, v)
+	case *query.Written:
+		d.written(v)
 	case *query.SubLink:
 		d.subLink(v)
 	case *query.SubColumn:
@@ -226,7 +240,11 @@ func (d *deparser) orders(a *query.Agg) {
 		if i > 0 {
 			d.put(", ")
 		}
-		d.expr(a.Args[o.Arg], false)
+		if len(d.queries) > 0 {
+			d.sortKey(a.Args[o.Arg])
+		} else {
+			d.expr(a.Args[o.Arg], false)
+		}
 		if o.Desc {
 			d.put(" DESC")
 		}
@@ -246,10 +264,12 @@ func (d *deparser) filter(e query.Expr) {
 }
 
 func (d *deparser) subLink(s *query.SubLink) {
-	switch s.Kind {
-	case query.SubExists:
+	switch {
+	case len(d.queries) > 0:
+		d.subquery(s)
+	case s.Kind == query.SubExists:
 		d.put("EXISTS(SubPlan)")
-	case query.SubArray:
+	case s.Kind == query.SubArray:
 		d.put("ARRAY(SubPlan)")
 	default:
 		d.put("(SubPlan)")

@@ -1,0 +1,143 @@
+package catalog
+
+import (
+	"errors"
+	"slices"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// ViewRule is the definition of a SQL view.
+type ViewRule struct {
+	OID   OID    // of the rule _RETURN, in pg_rewrite
+	Query string // in the stored form of package sql/deparse, which has no names that can change
+	Uses  []Use  // what the query depends on: relations by OID, then constraints
+}
+
+// Use is an object that the query of a view depends on.
+type Use struct {
+	Relation   OID     // a relation or the row type of one; 0 for a constraint
+	Columns    []int16 // that the query reads, sorted
+	Constraint OID     // a primary key that grouped columns depend on; 0 for a relation
+}
+
+func (r *ViewRule) clone() *ViewRule {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	c.Uses = slices.Clone(r.Uses)
+	for i := range c.Uses {
+		c.Uses[i].Columns = slices.Clone(c.Uses[i].Columns)
+	}
+	return &c
+}
+
+// eachObject calls f for each relation and constraint that a view uses. A nil ViewRule uses none.
+func (r *ViewRule) eachObject(f func(OID)) {
+	if r == nil {
+		return
+	}
+	for _, u := range r.Uses {
+		f(u.Relation + u.Constraint) // one of them is 0
+	}
+}
+
+// UseOf returns what a view uses of a relation, nil if it does not use it.
+func (r *ViewRule) UseOf(relation OID) *Use {
+	for i := range r.Uses {
+		if r.Uses[i].Relation == relation {
+			return &r.Uses[i]
+		}
+	}
+	return nil
+}
+
+// ViewsUsing returns the views that use a relation or a constraint, by OID.
+func ViewsUsing(v *View, object OID) []*Table {
+	findReferrers(v)
+	return v.referrers.users[object]
+}
+
+// checkUses checks that what a view uses exists.
+func checkUses(v *View, t *Table) error {
+	if t.View == nil {
+		return nil
+	}
+	if t.View.Query == "" || t.View.OID == 0 {
+		return errors.New("catalog: a view without a query or a rule")
+	}
+	for _, u := range t.View.Uses {
+		if err := checkUse(v, t, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkUse(v *View, view *Table, u Use) error {
+	if u.Constraint != 0 {
+		if t := v.TableOfPart(u.Constraint); t == nil {
+			return pgerr.New(pgerr.UndefinedObject, "constraint with OID %d does not exist", u.Constraint)
+		}
+		return nil
+	}
+	t := v.Table(u.Relation)
+	if t == nil {
+		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", u.Relation)
+	}
+	for _, n := range u.Columns {
+		if c := t.ColumnByNum(n); c == nil || c.Dropped {
+			return pgerr.New(pgerr.DependentObjectsStillExist, "column %d of %s is needed by view %s", n,
+				relationWord(t), view.Name)
+		}
+	}
+	return nil
+}
+
+// checkUsers checks that the views that use t still find their columns.
+func checkUsers(v *View, t *Table) error {
+	for _, by := range ViewsUsing(v, t.OID) {
+		if u := by.View.UseOf(t.OID); u != nil {
+			if err := checkUse(v, by, *u); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func encodeViewRule(r *ViewRule) *pb.ViewRule {
+	if r == nil {
+		return nil
+	}
+	p := &pb.ViewRule{Oid: r.OID, Query: r.Query}
+	for _, u := range r.Uses {
+		p.Uses = append(p.Uses, &pb.ViewUse{
+			Relation: u.Relation, Columns: encodeAttNums(u.Columns), Constraint: u.Constraint,
+		})
+	}
+	return p
+}
+
+func (d *attNumDecoder) viewRule(p *pb.ViewRule) *ViewRule {
+	if p == nil {
+		return nil
+	}
+	r := &ViewRule{OID: p.GetOid(), Query: p.GetQuery()}
+	for _, u := range p.GetUses() {
+		r.Uses = append(r.Uses, Use{
+			Relation: u.GetRelation(), Columns: d.nums(u.GetColumns()), Constraint: u.GetConstraint(),
+		})
+	}
+	return r
+}
+
+// OptionSecurityInvoker is the option of a view whose query runs with the privileges of the user of
+// the view, not of its owner.
+const OptionSecurityInvoker = "security_invoker"
+
+// OptionCheck is the option of a view whose rows must satisfy its query when they are written:
+// local, or cascaded.
+const OptionCheck = "check_option"
