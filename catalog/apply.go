@@ -155,6 +155,9 @@ func (v *View) removeDatabaseContents(database OID) {
 			keys = append(keys, keyOf(s))
 		}
 	}
+	for t := range TypesOf(v, database) {
+		keys = append(keys, keyOf(t))
+	}
 	for _, k := range keys {
 		v.remove(k)
 	}
@@ -208,6 +211,9 @@ func namesOf(d descriptor) []heldName {
 		return append(names, one(nodeBlocks, 0, d.Block, pgerr.DuplicateObject, "block of a node")...)
 	case *Table:
 		names := one(relationNames, d.Schema, d.Name, pgerr.DuplicateTable, "relation")
+		if d.hasRowType() {
+			names = append(names, one(typeNames, d.Schema, d.Name, pgerr.DuplicateObject, "type")...)
+		}
 		for _, x := range d.Indexes {
 			names = append(names, one(relationNames, d.Schema, x.Name, pgerr.DuplicateTable, "relation")...)
 		}
@@ -217,6 +223,8 @@ func namesOf(d descriptor) []heldName {
 				one(statisticsNames, x.Schema, x.Name, pgerr.DuplicateObject, "statistics object")...)
 		}
 		return names
+	case *Type:
+		return one(typeNames, d.Schema, d.Name, pgerr.DuplicateObject, "type")
 	}
 	return nil
 }

@@ -289,5 +289,8 @@ func (c *Change) PreviewAs(definitionVersion uint64) (*View, error) {
 		return nil, err
 	}
 	v.definitionVersion = definitionVersion
+	if v.onto = c.base.onto; v.onto == nil {
+		v.onto = c.base
+	}
 	return v, nil
 }

@@ -116,6 +116,12 @@ func (c counters) checkAllotted(d descriptor) error {
 			ns = append(ns, k.OID)
 		}
 		return oids(ns...)
+	case *Type:
+		ns := []uint32{d.OID}
+		for i := range d.Labels {
+			ns = append(ns, d.Labels[i].OID)
+		}
+		return oids(ns...)
 	case *Node:
 		if uint64(d.ID) >= c.node {
 			return fmt.Errorf("catalog: node number %d was not allotted", d.ID)

@@ -45,6 +45,8 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 		return decodeRecord(k.Record)
 	case *pb.Object_Statistics:
 		return &Statistics{Table: k.Statistics.GetTable(), Encoded: k.Statistics.GetEncoded()}, nil
+	case *pb.Object_Type:
+		return decodeType(k.Type), nil
 	}
 	return nil, errors.New("object of an unknown kind")
 }

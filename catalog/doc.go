@@ -36,10 +36,11 @@
 //	    by entries of their own, so a refused change or a crash leaves gaps. Authorities and
 //	    join tokens are numbered by their hashes.
 //	K4  Names are unique: databases and roles in the cluster, schemas in a database; tables,
-//	    indexes, sequences and views share one namespace per schema, as in pg_class.
+//	    indexes, sequences and views share one namespace per schema, as in pg_class; types
+//	    and row types another, as in pg_type.
 //	K5  Every reference in a view leads to an object in the view: a table's schema, a schema's
 //	    database, an owner, the fragments of a bucket map and their nodes, the table and the
-//	    key that a foreign key refers to.
+//	    key that a foreign key refers to, the types that a table uses.
 //	K6  A prepared change stays valid: changes that collide with it are refused until it is
 //	    decided. So its decision cannot fail.
 //	K7  A transaction that changes definitions and writes to fragments is decided by the

@@ -40,6 +40,8 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 		o.Kind = &pb.Object_Record{Record: encodeRecord(d)}
 	case *Statistics:
 		o.Kind = &pb.Object_Statistics{Statistics: &pb.Statistics{Table: d.Table, Encoded: d.Encoded}}
+	case *Type:
+		o.Kind = &pb.Object_Type{Type: encodeType(d)}
 	default:
 		panic("catalog: no descriptor")
 	}

@@ -76,6 +76,10 @@ var features = []feature{
 		[]protoreflect.FullName{"sherd.catalog.Table.statistics"}, nil,
 	},
 	{clusterversion.Views, "views", []protoreflect.FullName{"sherd.catalog.Table.view"}, nil},
+	{
+		clusterversion.UserTypes, "types of CREATE TYPE",
+		[]protoreflect.FullName{"sherd.catalog.Object.type"}, nil,
+	},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

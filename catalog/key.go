@@ -18,7 +18,8 @@ const (
 	recordObject    objectKind = 10
 
 	statisticsObject objectKind = 11
-	lastObject                  = statisticsObject
+	typeObject       objectKind = 12
+	lastObject                  = typeObject
 )
 
 // objectKey has the kind in the top byte and the object's number below, so objects of a kind are
@@ -36,10 +37,10 @@ func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
 
 // isDefinition reports whether query plans are valid only for one state of the objects of the kind.
 // Nodes, jobs, records, authorities, join tokens and statistics are no definitions.
-func (k objectKind) isDefinition() bool { return k < nodeObject }
+func (k objectKind) isDefinition() bool { return k < nodeObject || k == typeObject }
 
 // descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority,
-// *JoinToken, *Record, *Statistics.
+// *JoinToken, *Record, *Statistics, *Type.
 type descriptor any
 
 func keyOf(d descriptor) objectKey {
@@ -66,6 +67,8 @@ func keyOf(d descriptor) objectKey {
 		return newKey(recordObject, d.ID)
 	case *Statistics:
 		return newKey(statisticsObject, uint64(d.Table))
+	case *Type:
+		return newKey(typeObject, uint64(d.OID))
 	}
 	panic("catalog: no descriptor")
 }
@@ -82,6 +85,7 @@ const (
 	nodeBlocks    nameSpace = 'b'
 
 	statisticsNames nameSpace = 'x' // per schema
+	typeNames       nameSpace = 't' // per schema: types of users, and row types of tables
 )
 
 // nameKey orders names by name space, parent and name.

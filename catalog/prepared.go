@@ -89,7 +89,13 @@ func referencesOf(d descriptor) []objectKey {
 				out = append(out, newKey(tableObject, uint64(r.Table)))
 			}
 		}
+		for _, oid := range d.usedTypes() {
+			out = append(out, newKey(typeObject, uint64(oid)))
+		}
 		return out
+	case *Type:
+		return []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database)),
+			newKey(schemaObject, uint64(d.Schema))}
 	}
 	return nil
 }

@@ -56,6 +56,14 @@ func (v *View) checkPut(old *View, d descriptor) error {
 			v.checkPrefixes(d), d.checkExtendedPlaces(v)); err != nil {
 			return err
 		}
+		if err := checkUsedTypes(v, d); err != nil {
+			return err
+		}
+		return v.checkOwner(d.Owner)
+	case *Type:
+		if s := v.Schema(d.Schema); s == nil || s.Database != d.Database {
+			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
+		}
 		return v.checkOwner(d.Owner)
 	case *Statistics:
 		if v.Table(d.Table) == nil {
@@ -89,6 +97,14 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 				WithDetail("statistics object %s depends on schema %s", x.Name, old.Schema(OID(key.id())).Name).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
+		for t := range TypesIn(v, OID(key.id())) {
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				"cannot drop schema %s because other objects depend on it", old.Schema(OID(key.id())).Name).
+				WithDetail("type %s depends on schema %s", t.Name, old.Schema(OID(key.id())).Name).
+				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+	case typeObject:
+		return checkTypeUnused(v, TypeByOID(old, OID(key.id())))
 	case tableObject:
 		for _, by := range v.Referrers(OID(key.id())) {
 			return pgerr.New(pgerr.DependentObjectsStillExist,
@@ -144,6 +160,10 @@ func (v *View) ownedBy(role OID) string {
 		case *Schema:
 			if d.Owner == role {
 				what = "schema " + d.Name
+			}
+		case *Type:
+			if d.Owner == role {
+				what = "type " + d.Name
 			}
 		case *Table:
 			if d.Owner == role {

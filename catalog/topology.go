@@ -248,3 +248,16 @@ func (c *Change) Unpin(database OID, v shardmap.Interval, a Author) error {
 	d.Pins = slices.DeleteFunc(d.Pins, func(p Pin) bool { return p.Intersect(v) == p.Interval })
 	return errors.Join(c.PutDatabase(d), c.note(a, PinRecord, d, c.nameOf(d.OID, v), "unpinned"))
 }
+
+// Isolates reports whether a fragment owns pinned buckets and no others. Only an operator moves
+// more buckets to it.
+func (d *Database) Isolates(fragment uint32) bool {
+	var pinned []shardmap.Interval
+	for _, p := range d.Pins {
+		if p.Fragment == fragment {
+			pinned = append(pinned, p.Interval)
+		}
+	}
+	owned := d.Map.Owned(fragment)
+	return len(pinned) > 0 && !owned.IsEmpty() && owned.Intersect(shardmap.NewBucketSet(pinned...)).Equal(owned)
+}

@@ -19,6 +19,7 @@ type View struct {
 	decided    []*decided                   // by id
 	superseded chan struct{}
 	referrers  *referrers
+	onto       *View // of a preview: the view in force that it was planned against; nil for all others
 }
 
 // entry is a descriptor with the version of the view that it first appeared in.

@@ -61,6 +61,14 @@ func TestDump(t *testing.T) {
 		"INSERT INTO known DEFAULT VALUES",
 		"ALTER SEQUENCE known_k_seq RENAME TO known_numbers",
 		"CREATE SEQUENCE unused",
+		"CREATE TYPE mood AS ENUM ('sad', 'ok', 'it''s')",
+		"CREATE TYPE other.none AS ENUM ()",
+		"COMMENT ON TYPE mood IS 'how one feels'",
+		"CREATE TABLE feelings (m mood PRIMARY KEY DEFAULT 'ok', a mood[] DEFAULT '{sad,ok}', n other.none, CHECK (m > 'sad' OR a IS NULL))",
+		"CREATE INDEX ON feelings (a) WHERE m = 'it''s'",
+		"INSERT INTO feelings VALUES ('it''s', '{NULL,ok}')",
+		"ALTER TYPE mood ADD VALUE 'so-so' BEFORE 'ok'",
+		"INSERT INTO feelings (m) VALUES ('so-so')",
 	} {
 		Exec(t, conn, statement)
 	}

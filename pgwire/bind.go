@@ -158,7 +158,7 @@ func argument(oid types.OID, format int16, raw []byte, env *types.Env) (types.Da
 		}
 		return types.Input(oid, -1, text, env)
 	case formatBinary:
-		d, err := types.Receive(oid, -1, raw)
+		d, err := types.Receive(oid, -1, raw, env)
 		return d.Clone(), err
 	}
 	return types.Null, pgerr.New(pgerr.InvalidParameterValue, "unsupported format code: %d", format)

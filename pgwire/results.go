@@ -102,7 +102,7 @@ func (r *results) Row(row []types.Datum) error {
 		at := len(b)
 		b = append(b, 0, 0, 0, 0)
 		if format(r.formats, i) == formatBinary {
-			b = types.AppendSend(b, r.columns[i].Type, row[i])
+			b = types.AppendSend(b, r.columns[i].Type, row[i], r.env)
 		} else {
 			b = types.AppendOutput(b, r.columns[i].Type, row[i], r.env)
 		}

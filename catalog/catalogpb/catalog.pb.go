@@ -681,7 +681,7 @@ func (*Op_Drop) isOp_Kind() {}
 
 func (*Op_Require) isOp_Kind() {}
 
-// Ref names an object. Kinds: 1 cluster, 2 database, 3 schema, 4 table, 5 role, 6 node, 7 job, 8 authority, 9 join token, 10 record.
+// Ref names an object. Kinds: 1 cluster, 2 database, 3 schema, 4 table, 5 role, 6 node, 7 job, 8 authority, 9 join token, 10 record, 11 statistics, 12 type.
 type Ref struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -4428,6 +4428,7 @@ type Object struct {
 	//	*Object_JoinToken
 	//	*Object_Record
 	//	*Object_Statistics
+	//	*Object_Type
 	Kind          isObject_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4576,6 +4577,15 @@ func (x *Object) GetStatistics() *Statistics {
 	return nil
 }
 
+func (x *Object) GetType() *Type {
+	if x != nil {
+		if x, ok := x.Kind.(*Object_Type); ok {
+			return x.Type
+		}
+	}
+	return nil
+}
+
 type isObject_Kind interface {
 	isObject_Kind()
 }
@@ -4624,6 +4634,10 @@ type Object_Statistics struct {
 	Statistics *Statistics `protobuf:"bytes,12,opt,name=statistics,proto3,oneof"`
 }
 
+type Object_Type struct {
+	Type *Type `protobuf:"bytes,13,opt,name=type,proto3,oneof"`
+}
+
 func (*Object_Cluster) isObject_Kind() {}
 
 func (*Object_Database) isObject_Kind() {}
@@ -4646,6 +4660,178 @@ func (*Object_Record) isObject_Kind() {}
 
 func (*Object_Statistics) isObject_Kind() {}
 
+func (*Object_Type) isObject_Kind() {}
+
+// Type is a type that a user has defined.
+type Type struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Oid           uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Database      uint32                 `protobuf:"varint,2,opt,name=database,proto3" json:"database,omitempty"`
+	Schema        uint32                 `protobuf:"varint,3,opt,name=schema,proto3" json:"schema,omitempty"`
+	Name          string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Owner         uint32                 `protobuf:"varint,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	Comment       string                 `protobuf:"bytes,6,opt,name=comment,proto3" json:"comment,omitempty"`
+	Kind          uint32                 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`    // as pg_type.typtype: e
+	Labels        []*EnumLabel           `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty"` // of an enum, by rank
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Type) Reset() {
+	*x = Type{}
+	mi := &file_catalog_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Type) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Type) ProtoMessage() {}
+
+func (x *Type) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Type.ProtoReflect.Descriptor instead.
+func (*Type) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *Type) GetOid() uint32 {
+	if x != nil {
+		return x.Oid
+	}
+	return 0
+}
+
+func (x *Type) GetDatabase() uint32 {
+	if x != nil {
+		return x.Database
+	}
+	return 0
+}
+
+func (x *Type) GetSchema() uint32 {
+	if x != nil {
+		return x.Schema
+	}
+	return 0
+}
+
+func (x *Type) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Type) GetOwner() uint32 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *Type) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
+}
+
+func (x *Type) GetKind() uint32 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *Type) GetLabels() []*EnumLabel {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+// EnumLabel is a value of an enum.
+type EnumLabel struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Oid           uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Rank          []byte                 `protobuf:"bytes,3,opt,name=rank,proto3" json:"rank,omitempty"`     // what rows hold: values are ordered by its bytes
+	Order         float32                `protobuf:"fixed32,4,opt,name=order,proto3" json:"order,omitempty"` // pg_enum.enumsortorder
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EnumLabel) Reset() {
+	*x = EnumLabel{}
+	mi := &file_catalog_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EnumLabel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EnumLabel) ProtoMessage() {}
+
+func (x *EnumLabel) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EnumLabel.ProtoReflect.Descriptor instead.
+func (*EnumLabel) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *EnumLabel) GetOid() uint32 {
+	if x != nil {
+		return x.Oid
+	}
+	return 0
+}
+
+func (x *EnumLabel) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *EnumLabel) GetRank() []byte {
+	if x != nil {
+		return x.Rank
+	}
+	return nil
+}
+
+func (x *EnumLabel) GetOrder() float32 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
+}
+
 // Statistics describes the contents of a table for the planner.
 type Statistics struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4657,7 +4843,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_catalog_proto_msgTypes[47]
+	mi := &file_catalog_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4669,7 +4855,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[47]
+	mi := &file_catalog_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4682,7 +4868,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{47}
+	return file_catalog_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Statistics) GetTable() uint32 {
@@ -5130,7 +5316,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05index\x18\f \x01(\x04R\x05index\"5\n" +
 	"\tIDCounter\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\x04R\x04next\"\xd7\x04\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\x82\x05\n" +
 	"\x06Object\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x122\n" +
 	"\acluster\x18\x02 \x01(\v2\x16.sherd.catalog.ClusterH\x00R\acluster\x125\n" +
@@ -5147,8 +5333,23 @@ const file_catalog_proto_rawDesc = "" +
 	"\x06record\x18\v \x01(\v2\x15.sherd.catalog.RecordH\x00R\x06record\x12;\n" +
 	"\n" +
 	"statistics\x18\f \x01(\v2\x19.sherd.catalog.StatisticsH\x00R\n" +
-	"statisticsB\x06\n" +
-	"\x04kind\"<\n" +
+	"statistics\x12)\n" +
+	"\x04type\x18\r \x01(\v2\x13.sherd.catalog.TypeH\x00R\x04typeB\x06\n" +
+	"\x04kind\"\xd6\x01\n" +
+	"\x04Type\x12\x10\n" +
+	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
+	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
+	"\x06schema\x18\x03 \x01(\rR\x06schema\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x14\n" +
+	"\x05owner\x18\x05 \x01(\rR\x05owner\x12\x18\n" +
+	"\acomment\x18\x06 \x01(\tR\acomment\x12\x12\n" +
+	"\x04kind\x18\a \x01(\rR\x04kind\x120\n" +
+	"\x06labels\x18\b \x03(\v2\x18.sherd.catalog.EnumLabelR\x06labels\"[\n" +
+	"\tEnumLabel\x12\x10\n" +
+	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04rank\x18\x03 \x01(\fR\x04rank\x12\x14\n" +
+	"\x05order\x18\x04 \x01(\x02R\x05order\"<\n" +
 	"\n" +
 	"Statistics\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x18\n" +
@@ -5166,7 +5367,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),              // 0: sherd.catalog.Entry
 	(*Prepare)(nil),            // 1: sherd.catalog.Prepare
@@ -5215,14 +5416,16 @@ var file_catalog_proto_goTypes = []any{
 	(*Snapshot)(nil),           // 44: sherd.catalog.Snapshot
 	(*IDCounter)(nil),          // 45: sherd.catalog.IDCounter
 	(*Object)(nil),             // 46: sherd.catalog.Object
-	(*Statistics)(nil),         // 47: sherd.catalog.Statistics
-	nil,                        // 48: sherd.catalog.Cluster.SettingsEntry
-	nil,                        // 49: sherd.catalog.Database.SettingsEntry
-	nil,                        // 50: sherd.catalog.Table.OptionsEntry
-	nil,                        // 51: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                        // 52: sherd.catalog.Index.OptionsEntry
-	nil,                        // 53: sherd.catalog.Role.SettingsEntry
-	nil,                        // 54: sherd.catalog.Node.LabelsEntry
+	(*Type)(nil),               // 47: sherd.catalog.Type
+	(*EnumLabel)(nil),          // 48: sherd.catalog.EnumLabel
+	(*Statistics)(nil),         // 49: sherd.catalog.Statistics
+	nil,                        // 50: sherd.catalog.Cluster.SettingsEntry
+	nil,                        // 51: sherd.catalog.Database.SettingsEntry
+	nil,                        // 52: sherd.catalog.Table.OptionsEntry
+	nil,                        // 53: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                        // 54: sherd.catalog.Index.OptionsEntry
+	nil,                        // 55: sherd.catalog.Role.SettingsEntry
+	nil,                        // 56: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -5237,18 +5440,18 @@ var file_catalog_proto_depIdxs = []int32{
 	46, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	48, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	50, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	49, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	51, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	28, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	29, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	31, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	50, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	51, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	52, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	53, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	27, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	23, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
 	26, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
@@ -5259,9 +5462,9 @@ var file_catalog_proto_depIdxs = []int32{
 	24, // 31: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
 	25, // 32: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
 	30, // 33: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	52, // 34: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	53, // 35: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	54, // 36: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	54, // 34: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	55, // 35: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	56, // 36: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
 	40, // 37: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
 	39, // 38: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
 	38, // 39: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
@@ -5283,12 +5486,14 @@ var file_catalog_proto_depIdxs = []int32{
 	34, // 55: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
 	35, // 56: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
 	42, // 57: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	47, // 58: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
-	59, // [59:59] is the sub-list for method output_type
-	59, // [59:59] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	49, // 58: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	47, // 59: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
+	48, // 60: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
+	61, // [61:61] is the sub-list for method output_type
+	61, // [61:61] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -5321,6 +5526,7 @@ func file_catalog_proto_init() {
 		(*Object_JoinToken)(nil),
 		(*Object_Record)(nil),
 		(*Object_Statistics)(nil),
+		(*Object_Type)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5328,7 +5534,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   55,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

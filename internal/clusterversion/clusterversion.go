@@ -72,6 +72,8 @@ const (
 	ExtendedStatistics uint32 = 2
 	// Views: views of SQL.
 	Views uint32 = 2
+	// UserTypes: types of CREATE TYPE, and values of them.
+	UserTypes uint32 = 2
 )
 
 // Newest is the newest version that this release knows.

@@ -356,7 +356,8 @@ const longEnough = 6
 // named replaces values in an answer by {x} and {pid a}.
 func (p *player) named(s string) string {
 	for name, session := range p.sessions {
-		s = strings.ReplaceAll(s, strconv.FormatUint(uint64(session.conn.PID()), 10), "{pid "+name+"}")
+		number := regexp.MustCompile(`\b` + strconv.FormatUint(uint64(session.conn.PID()), 10) + `\b`)
+		s = number.ReplaceAllLiteralString(s, "{pid "+name+"}")
 	}
 	for name, v := range p.values {
 		if len(v) >= longEnough {

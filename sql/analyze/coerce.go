@@ -146,11 +146,11 @@ func (s *scope) coerce(e query.Expr, target types.OID, typmod int32, ctx coercio
 			return &query.CoerceIO{T: query.Of(target), Arg: e, Explicit: ctx == explicit}, nil
 		}
 		if in == types.Record || isComposite(target) {
-			return nil, pgerr.Unsupported("cast from %s to the row type %s is not supported", typeName(in),
-				typeName(target)).At(s.pos(loc))
+			return nil, pgerr.Unsupported("cast from %s to the row type %s is not supported", s.ctx.name(in),
+				s.ctx.name(target)).At(s.pos(loc))
 		}
-		return nil, s.errorf(loc, pgerr.InternalError, "failed to find conversion function from %s to %s", typeName(in),
-			typeName(target))
+		return nil, s.errorf(loc, pgerr.InternalError, "failed to find conversion function from %s to %s",
+			s.ctx.name(in), s.ctx.name(target))
 	case pathRelabel:
 		return &query.Relabel{T: query.Of(target), Arg: e, Cast: ctx.mark()}, nil
 	}
@@ -188,7 +188,7 @@ func (s *scope) arrayConversion(e query.Expr, target types.OID, typmod int32, ct
 		return nil, err
 	}
 	if elem == nil {
-		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(se), typeName(te))
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", s.ctx.name(se), s.ctx.name(te))
 	}
 	if _, same := elem.(*query.Element); same && e.Type() != target {
 		return &query.Relabel{T: query.T{OID: target, Mod: -1}, Arg: e, Cast: ctx.mark()}, nil
@@ -276,7 +276,7 @@ func (s *scope) coerceParam(p *query.Param, target types.OID, loc int32) (query.
 	case target:
 	default:
 		return nil, pgerr.New(pgerr.AmbiguousParameter, "inconsistent types deduced for parameter $%d", p.N).
-			WithDetail("%s versus %s", typeName(*known), typeName(target)).At(s.pos(loc))
+			WithDetail("%s versus %s", s.ctx.name(*known), s.ctx.name(target)).At(s.pos(loc))
 	}
 	return &query.Param{T: query.Of(target), N: p.N}, nil
 }
@@ -290,7 +290,7 @@ func (s *scope) coerceBool(e query.Expr, clause string, loc int32) (query.Expr, 
 		}
 		if r == nil {
 			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s",
-				clause, typeName(e.Type()))
+				clause, s.ctx.name(e.Type()))
 		}
 		e = r
 	}
@@ -309,7 +309,7 @@ func (s *scope) coerceClause(e query.Expr, target types.OID, clause string, loc 
 		}
 		if r == nil {
 			return nil, s.errorf(loc, pgerr.DatatypeMismatch, "argument of %s must be type %s, not type %s", clause,
-				typeName(target), typeName(e.Type()))
+				s.ctx.name(target), s.ctx.name(e.Type()))
 		}
 		e = r
 	}
@@ -326,8 +326,8 @@ func (s *scope) coerceCommon(e query.Expr, target types.OID, context string, loc
 		return e, nil
 	}
 	if !canCoerceOne(e.Type(), target, implicit) {
-		return nil, s.errorf(loc, pgerr.CannotCoerce, "%s could not convert type %s to %s", context, typeName(e.Type()),
-			typeName(target))
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "%s could not convert type %s to %s", context,
+			s.ctx.name(e.Type()), s.ctx.name(target))
 	}
 	return s.coerce(e, target, -1, implicit, loc)
 }

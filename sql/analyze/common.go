@@ -44,7 +44,7 @@ func (s *scope) commonType(items []item, context string) (types.OID, error) {
 				return 0, nil
 			}
 			return 0, s.errorf(it.loc, pgerr.DatatypeMismatch, "%s types %s and %s cannot be matched", context,
-				typeName(best), typeName(t))
+				s.ctx.name(best), s.ctx.name(t))
 		case !bestPreferred && canCoerceOne(best, t, implicit) && !canCoerceOne(t, best, implicit):
 			best, bestCategory, bestPreferred = t, c, preferred(categoryInvalid, t)
 		}

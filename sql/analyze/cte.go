@@ -163,7 +163,7 @@ func (s *scope) recursiveQuery(sel *pg_query.SelectStmt, c *pg_query.CommonTable
 func (s *scope) recursiveType(c *query.CTE, i int, have, want types.OID, sel *pg_query.SelectStmt) error {
 	return s.errorf(targetLocation(sel.Larg, i), pgerr.DatatypeMismatch,
 		"recursive query %q column %d has type %s in non-recursive term but type %s overall", c.Name, i+1,
-		typeName(have), typeName(want)).
+		s.ctx.name(have), s.ctx.name(want)).
 		WithHint("Cast the output of the non-recursive term to the correct type.")
 }
 

@@ -176,6 +176,9 @@ func (s *scope) param(p *pg_query.ParamRef) (query.Expr, error) {
 
 // typeCast is CAST and ::.
 func (s *scope) typeCast(c *pg_query.TypeCast) (query.Expr, error) {
+	if e, ok, err := storedValue(s, c); ok {
+		return e, err
+	}
 	target, typmod, err := s.typeName(c.TypeName)
 	if s.ctx.Stored && pgerr.Is(err, pgerr.InvalidSchemaName) {
 		err = pgerr.New(pgerr.UndefinedObject, "no type")
@@ -210,8 +213,8 @@ func (s *scope) typeCast(c *pg_query.TypeCast) (query.Expr, error) {
 		return nil, err
 	}
 	if e == nil {
-		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(arg.Type()),
-			typeName(target))
+		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", s.ctx.name(arg.Type()),
+			s.ctx.name(target))
 	}
 	return e, nil
 }
@@ -267,7 +270,8 @@ func (s *scope) collate(c *pg_query.CollateClause) (query.Expr, error) {
 			return nil, err
 		}
 	} else if category(t) != categoryString && !isCollatable(t) {
-		return nil, s.errorf(c.Location, pgerr.DatatypeMismatch, "collations are not supported by type %s", typeName(t))
+		return nil, s.errorf(c.Location, pgerr.DatatypeMismatch, "collations are not supported by type %s",
+			s.ctx.name(t))
 	}
 	name := nodeStrings(c.Collname)
 	switch last := name[len(name)-1]; {

@@ -128,7 +128,7 @@ func (s *scope) minMax(m *pg_query.MinMaxExpr) (query.Expr, error) {
 	}
 	if pgcatalog.SortOpsOf(t) == nil {
 		return nil, s.errorf(m.Location, pgerr.UndefinedFunction,
-			"could not identify a comparison function for type %s", typeName(t))
+			"could not identify a comparison function for type %s", s.ctx.name(t))
 	}
 	return &query.MinMax{T: query.T{OID: t, Mod: commonTypmod(args, t)}, Least: least, Args: args}, nil
 }
@@ -171,11 +171,11 @@ func (s *scope) array(a *pg_query.A_ArrayExpr, target, elem types.OID, typmod in
 			elemType, arrayType = elementOf(t), t
 			if elemType == 0 {
 				return nil, s.errorf(a.Location, pgerr.UndefinedObject, "could not find element type for data type %s",
-					typeName(t))
+					s.ctx.name(t))
 			}
 		} else if arrayType == 0 {
 			return nil, s.errorf(a.Location, pgerr.UndefinedObject, "could not find array type for data type %s",
-				typeName(t))
+				s.ctx.name(t))
 		}
 	}
 	want := elemType
@@ -202,8 +202,8 @@ func (s *scope) arrayElement(it item, want types.OID, typmod int32, hard bool) (
 		return nil, err
 	}
 	if e == nil {
-		return nil, s.errorf(it.loc, pgerr.CannotCoerce, "cannot cast type %s to %s", typeName(it.expr.Type()),
-			typeName(want))
+		return nil, s.errorf(it.loc, pgerr.CannotCoerce, "cannot cast type %s to %s", s.ctx.name(it.expr.Type()),
+			s.ctx.name(want))
 	}
 	return e, nil
 }

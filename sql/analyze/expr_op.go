@@ -93,7 +93,7 @@ func (s *scope) rowOp(name []string, left, right []query.Expr, loc int32) (query
 		call := e.(*query.Call)
 		if call.Type() != types.Bool {
 			return nil, s.errorf(loc, pgerr.DatatypeMismatch,
-				"row comparison operator must yield type boolean, not type %s", typeName(call.Type()))
+				"row comparison operator must yield type boolean, not type %s", s.ctx.name(call.Type()))
 		}
 		calls[i] = call
 	}

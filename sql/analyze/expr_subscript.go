@@ -58,7 +58,7 @@ func (s *scope) subscript(e query.Expr, list []*pg_query.A_Indices, loc int32) (
 	}
 	if elem == 0 {
 		return nil, s.errorf(loc, pgerr.DatatypeMismatch,
-			"cannot subscript type %s because it does not support subscripting", typeName(e.Type()))
+			"cannot subscript type %s because it does not support subscripting", s.ctx.name(e.Type()))
 	}
 	out := &query.Subscript{T: query.T{OID: elem, Mod: e.Typmod()}, Base: e, Elem: elem}
 	for _, x := range list {
@@ -137,7 +137,7 @@ func (s *scope) jsonbSubscript(e query.Expr, list []*pg_query.A_Indices) (query.
 				if asInt {
 					hint = "jsonb subscript must be coercible to only one type, integer or text."
 				}
-				return nil, s.errorf(loc, pgerr.DatatypeMismatch, "subscript type %s is not supported", typeName(t)).
+				return nil, s.errorf(loc, pgerr.DatatypeMismatch, "subscript type %s is not supported", s.ctx.name(t)).
 					WithHint("%s", hint)
 			case asInt:
 				target = types.Int4
@@ -159,7 +159,7 @@ func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) 
 			return nil, s.errorf(loc, pgerr.UndefinedColumn, "could not identify column %q in record data type", name)
 		}
 		return nil, s.errorf(loc, pgerr.WrongObjectType,
-			"column notation .%s applied to type %s, which is not a composite type", name, typeName(e.Type()))
+			"column notation .%s applied to type %s, which is not a composite type", name, s.ctx.name(e.Type()))
 	}
 	for i, c := range columns {
 		if c.Name != name || c.Dropped {
@@ -173,7 +173,7 @@ func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) 
 	if e.Type() == types.Record {
 		return nil, s.errorf(loc, pgerr.UndefinedColumn, "could not identify column %q in record data type", name)
 	}
-	return nil, s.errorf(loc, pgerr.UndefinedColumn, "column %q not found in data type %s", name, typeName(e.Type()))
+	return nil, s.errorf(loc, pgerr.UndefinedColumn, "column %q not found in data type %s", name, s.ctx.name(e.Type()))
 }
 
 // rowColumns returns the columns of a row value as far as they are known, and expressions for them

@@ -56,7 +56,7 @@ func (s *scope) funcCall(f *pg_query.FuncCall) (query.Expr, error) {
 	}
 	switch p := found.proc; {
 	case p.Kind == 'p':
-		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s is a procedure", signature(name, args)).
+		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s is a procedure", signature(s.ctx, name, args)).
 			WithHint("To call a procedure, use CALL.")
 	case p.Kind == 'w' && f.Over == nil:
 		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "window function %s requires an OVER clause",
@@ -171,13 +171,14 @@ func (s *scope) findFunction(name []string, args callArgs, f *pg_query.FuncCall)
 		if best := selectCandidate(input, fitting); best != nil {
 			return &found{candidate: *best}, nil
 		}
-		return nil, s.errorf(f.Location, pgerr.AmbiguousFunction, "function %s is not unique", signature(name, args)).
+		return nil, s.errorf(f.Location, pgerr.AmbiguousFunction, "function %s is not unique",
+			signature(s.ctx, name, args)).
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	}
 	if len(fitting) == 1 {
 		return &found{candidate: fitting[0]}, nil
 	}
-	e := s.errorf(f.Location, pgerr.UndefinedFunction, "function %s does not exist", signature(name, args))
+	e := s.errorf(f.Location, pgerr.UndefinedFunction, "function %s does not exist", signature(s.ctx, name, args))
 	if len(f.AggOrder) > 1 && !f.AggWithinGroup {
 		return nil, e.WithHint(
 			"No aggregate function matches the given name and argument types. Perhaps you misplaced ORDER BY; ORDER " +
@@ -243,7 +244,7 @@ func (s *scope) castByName(schema, name string, input types.OID) types.OID {
 }
 
 // signature returns a call's signature for messages (funcname_signature_string).
-func signature(name []string, args callArgs) string {
+func signature(ctx *Context, name []string, args callArgs) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(name, ".") + "(")
 	positional := len(args.items) - len(args.names)
@@ -254,7 +255,7 @@ func signature(name []string, args callArgs) string {
 		if i >= positional && i-positional < len(args.names) {
 			b.WriteString(args.names[i-positional] + " => ")
 		}
-		b.WriteString(typeName(a.expr.Type()))
+		b.WriteString(ctx.name(a.expr.Type()))
 	}
 	return b.String() + ")"
 }

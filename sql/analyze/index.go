@@ -23,7 +23,7 @@ func IndexKey(ctx *Context, src Source, table string, over []query.Column) (quer
 	if err != nil {
 		return nil, err
 	}
-	if volatility(e) != 'i' {
+	if volatility(e, over) != 'i' {
 		return nil, pgerr.New(pgerr.InvalidObjectDefinition, "functions in index expression must be marked IMMUTABLE")
 	}
 	return e, nil
@@ -39,7 +39,7 @@ func IndexPredicate(ctx *Context, src Source, table string, over []query.Column)
 	if e, err = s.coerceBool(e, "WHERE", location(src.Node)); err != nil {
 		return nil, err
 	}
-	if volatility(e) != 'i' {
+	if volatility(e, over) != 'i' {
 		return nil, pgerr.New(pgerr.InvalidObjectDefinition, "functions in index predicate must be marked IMMUTABLE")
 	}
 	return e, nil

@@ -67,7 +67,7 @@ func (s *scope) assign(col int, e query.Expr, loc int32) (query.Expr, error) {
 	}
 	if r == nil {
 		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "column %q is of type %s but expression is of type %s",
-			c.Name, typeName(c.Type), typeName(e.Type())).
+			c.Name, s.ctx.name(c.Type), s.ctx.name(e.Type())).
 			WithHint("You will need to rewrite or cast the expression.")
 	}
 	return r, nil
@@ -361,7 +361,7 @@ func (s *scope) assignPart(rt *pg_query.ResTarget, base, value query.Expr, loc i
 	if v == nil {
 		return nil, s.errorf(rt.Location, pgerr.DatatypeMismatch,
 			"subscripted assignment to %q requires type %s but expression is of type %s",
-			rt.Name, typeName(want), typeName(value.Type())).
+			rt.Name, s.ctx.name(want), s.ctx.name(value.Type())).
 			WithHint("You will need to rewrite or cast the expression.")
 	}
 	sub.Assign = v

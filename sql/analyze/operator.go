@@ -20,9 +20,9 @@ func (s *scope) operator(name []string, left, right types.OID, loc int32) (*pgca
 	if len(name) > 1 {
 		shown = name[0] + "." + shown
 	}
-	signature := shown + " " + typeName(right)
+	signature := shown + " " + s.ctx.name(right)
 	if left != 0 {
-		signature = typeName(left) + " " + signature
+		signature = s.ctx.name(left) + " " + signature
 	}
 	if ambiguous {
 		return nil, s.errorf(loc, pgerr.AmbiguousFunction, "operator is not unique: %s", signature).
@@ -182,7 +182,7 @@ func (s *scope) arrayOp(name []string, all bool, left, array query.Expr, loc int
 	if want == 0 {
 		if !isPolymorphic(declared[1]) && array.Type() == types.Unknown {
 			return nil, s.errorf(loc, pgerr.UndefinedObject, "could not find array type for data type %s",
-				typeName(declared[1]))
+				s.ctx.name(declared[1]))
 		}
 		want = array.Type()
 	}

@@ -65,7 +65,7 @@ func checkGeneric(actual, declared []types.OID) bool {
 		}
 		elem = ae
 	}
-	if nonArray && isArray(elem) || enum && elem != 0 && !isEnum(elem) {
+	if nonArray && isArray(elem) || enum && !isEnum(elem) {
 		return false
 	}
 	if len(common) > 0 {
@@ -157,7 +157,7 @@ func (s *scope) enforceGeneric(actual, declared []types.OID, ret types.OID, loc 
 			e := elementOf(a)
 			if e == 0 {
 				return 0, s.errorf(loc, pgerr.DatatypeMismatch, "argument declared %s is not an array but type %s",
-					"anycompatiblearray", typeName(a))
+					"anycompatiblearray", s.ctx.name(a))
 			}
 			common = append(common, e)
 		}
@@ -193,11 +193,11 @@ func (s *scope) finishGeneric(g *generic, common []types.OID, family1, family2, 
 			e = types.AnyElement
 		case e == 0:
 			return s.errorf(loc, pgerr.DatatypeMismatch, "argument declared %s is not an array but type %s", "anyarray",
-				typeName(g.array))
+				s.ctx.name(g.array))
 		case g.elem != 0 && g.elem != e:
 			return pgerr.New(pgerr.DatatypeMismatch, "argument declared %s is not consistent with argument declared %s",
 				"anyarray", "anyelement").
-				WithDetail("%s versus %s", typeName(g.array), typeName(g.elem)).At(s.pos(loc))
+				WithDetail("%s versus %s", s.ctx.name(g.array), s.ctx.name(g.elem)).At(s.pos(loc))
 		}
 		g.elem = e
 	}
@@ -210,11 +210,11 @@ func (s *scope) finishGeneric(g *generic, common []types.OID, family1, family2, 
 	}
 	if nonArray && isArray(g.elem) {
 		return s.errorf(loc, pgerr.DatatypeMismatch, "type matched to anynonarray is an array type: %s",
-			typeName(g.elem))
+			s.ctx.name(g.elem))
 	}
 	if enum && !isEnum(g.elem) {
 		return s.errorf(loc, pgerr.DatatypeMismatch, "type matched to anyenum is not an enum type: %s",
-			typeName(g.elem))
+			s.ctx.name(g.elem))
 	}
 	if !family2 {
 		return nil
@@ -233,7 +233,7 @@ func (s *scope) finishGeneric(g *generic, common []types.OID, family1, family2, 
 }
 
 func (s *scope) notAlike(message string, a, b types.OID, loc int32) error {
-	return pgerr.New(pgerr.DatatypeMismatch, "%s", message).WithDetail("%s versus %s", typeName(a), typeName(b)).
+	return pgerr.New(pgerr.DatatypeMismatch, "%s", message).WithDetail("%s versus %s", s.ctx.name(a), s.ctx.name(b)).
 		At(s.pos(loc))
 }
 
@@ -242,5 +242,5 @@ func (s *scope) noArrayType(g *generic, t types.OID, loc int32) error {
 	if isPolymorphic2(t) {
 		elem = g.common
 	}
-	return s.errorf(loc, pgerr.UndefinedObject, "could not find array type for data type %s", typeName(elem))
+	return s.errorf(loc, pgerr.UndefinedObject, "could not find array type for data type %s", s.ctx.name(elem))
 }

@@ -168,7 +168,7 @@ func (s *scope) columnDefs(defs []*pg_query.Node) ([]query.Column, error) {
 		}
 		if p := pgcatalog.TypeByOID(t); p != nil && p.Kind == 'p' {
 			return nil, s.errorf(d.Location, pgerr.InvalidTableDefinition, "column %q has pseudo-type %s", d.Colname,
-				typeName(t))
+				s.ctx.name(t))
 		}
 		for _, o := range out {
 			if o.Name == d.Colname {

@@ -103,7 +103,7 @@ func (s *scope) rowOf(e *query.Row, columns []query.Column, name string, loc int
 		}
 		if field == nil {
 			return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type record to %s", name).
-				WithDetail("Cannot cast type %s to %s in column %d.", typeName(f.Type()), typeName(to.Type), i+1)
+				WithDetail("Cannot cast type %s to %s in column %d.", s.ctx.name(f.Type()), s.ctx.name(to.Type), i+1)
 		}
 		out.Fields, out.Names = append(out.Fields, field), append(out.Names, to.Name)
 	}

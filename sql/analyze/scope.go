@@ -178,7 +178,7 @@ func typeList(oids []types.OID) string {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		b = append(b, typeName(t)...)
+		b = append(b, pgcatalog.FormatType(t, -1)...)
 	}
 	return string(b)
 }

@@ -132,7 +132,7 @@ func Argument(ctx *Context, source string, n *pg_query.Node, t types.OID) (query
 	}
 	if r == nil {
 		return nil, s.errorf(location(n), pgerr.DatatypeMismatch,
-			"parameter of type %s cannot be coerced to the expected type %s", typeName(e.Type()), typeName(t)).
+			"parameter of type %s cannot be coerced to the expected type %s", s.ctx.name(e.Type()), s.ctx.name(t)).
 			WithHint("You will need to rewrite or cast the expression.")
 	}
 	return r, nil

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 
@@ -92,7 +93,7 @@ func Generated(ctx *Context, src Source, c query.Column, table string, over []qu
 	if err := s.refuseWholeRow(e); err != nil {
 		return nil, err
 	}
-	if volatility(e) != 'i' {
+	if volatility(e, over) != 'i' {
 		return nil, pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable")
 	}
 	return e, nil
@@ -179,14 +180,14 @@ func (s *scope) columnExpr(n *pg_query.Node, c query.Column, what string) (query
 	}
 	if r == nil {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "column %q is of type %s but %s is of type %s", c.Name,
-			typeName(c.Type), what, typeName(e.Type())).
+			s.ctx.name(c.Type), what, s.ctx.name(e.Type())).
 			WithHint("You will need to rewrite or cast the expression.")
 	}
 	return r, nil
 }
 
-// volatility returns the highest volatility of the functions in e.
-func volatility(e query.Expr) byte {
+// volatility returns the highest volatility of the functions in e, over the columns of a table.
+func volatility(e query.Expr, over []query.Column) byte {
 	worst := byte('i')
 	query.Walk(e, func(x query.Expr) bool {
 		var p *query.Proc
@@ -197,6 +198,12 @@ func volatility(e query.Expr) byte {
 			p = v.Proc
 		case *query.SQLValue:
 			worst = max(worst, 's')
+		case *query.CoerceIO:
+			row := v.Arg.Type() == types.Record && slices.ContainsFunc(over,
+				func(c query.Column) bool { return !c.Dropped && hasLabels(c.Type) })
+			if row || hasLabels(v.Type()) || hasLabels(v.Arg.Type()) {
+				worst = max(worst, 's')
+			}
 		}
 		if p != nil {
 			worst = max(worst, p.Volatility) // i < s < v
@@ -204,6 +211,12 @@ func volatility(e query.Expr) byte {
 		return true
 	})
 	return worst
+}
+
+// hasLabels reports whether the texts of values of a type may change, because values of an enum can be
+// renamed.
+func hasLabels(t types.OID) bool {
+	return types.IsEnum(t) || types.IsEnum(types.ElemOf(t))
 }
 
 // tableExprs are the analyzed expressions of one version of a table; columns are Var{Rel: 0}.

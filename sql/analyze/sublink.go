@@ -70,7 +70,7 @@ func (s *scope) subLink(l *pg_query.SubLink) (query.Expr, error) {
 		t := arrayTypeOf(e.Type())
 		if t == 0 {
 			return nil, s.errorf(l.Location, pgerr.UndefinedObject, "could not find array type for data type %s",
-				typeName(e.Type()))
+				s.ctx.name(e.Type()))
 		}
 		return &query.SubLink{T: query.T{OID: t, Mod: e.Typmod()}, Kind: query.SubArray, Query: q}, nil
 	}
@@ -154,7 +154,7 @@ func (s *scope) sortable(t types.OID, loc int32, what string) error {
 	if pgcatalog.SortOpsOf(t) != nil {
 		return nil
 	}
-	e := s.errorf(loc, pgerr.UndefinedFunction, "could not identify an %s operator for type %s", what, typeName(t))
+	e := s.errorf(loc, pgerr.UndefinedFunction, "could not identify an %s operator for type %s", what, s.ctx.name(t))
 	if what == "ordering" {
 		return e.WithHint("Use an explicit ordering operator or modify the query.")
 	}

@@ -113,7 +113,7 @@ func (s *scope) expandRow(e query.Expr, loc int32) ([]query.Target, error) {
 	columns, exprs := s.rowColumns(e)
 	if columns == nil {
 		if !isComposite(e.Type()) {
-			return nil, s.errorf(loc, pgerr.WrongObjectType, "type %s is not composite", typeName(e.Type()))
+			return nil, s.errorf(loc, pgerr.WrongObjectType, "type %s is not composite", s.ctx.name(e.Type()))
 		}
 		return nil, s.errorf(loc, pgerr.UndefinedColumn, "record type has not been registered")
 	}

@@ -1,28 +1,98 @@
 package analyze
 
 import (
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 )
 
 // lookupType finds a type by schema and name; "" means the search path.
 func (s *scope) lookupType(schema, name string) *pgcatalog.Type {
 	if schema != "" {
-		return pgcatalog.TypeByName(schema, name)
+		return typeIn(s.ctx, schema, name)
 	}
 	if t := pgcatalog.TypeByName("pg_catalog", name); t != nil {
 		return t
 	}
 	for _, sch := range s.ctx.SearchPath {
-		if t := pgcatalog.TypeByName(sch, name); t != nil {
+		if t := typeIn(s.ctx, sch, name); t != nil {
 			return t
+		}
+		if t, _ := s.relationIn(sch, name); t != nil {
+			return nil // a row type
+		}
+	}
+	return nil
+}
+
+// typeIn finds a type in a schema.
+func typeIn(ctx *Context, schema, name string) *pgcatalog.Type {
+	if t := pgcatalog.TypeByName(schema, name); t != nil || ctx.Catalog == nil {
+		return t
+	}
+	if oid := usertype.Find(ctx.Catalog, ctx.Database, schema, name); oid != 0 {
+		return pgcatalog.TypeByOID(oid)
+	}
+	return nil
+}
+
+// storedValue analyzes a constant of an enum, or of an array of it, in a stored expression: its text
+// has ranks. ok is false for every other cast.
+func storedValue(s *scope, c *pg_query.TypeCast) (e query.Expr, ok bool, err error) {
+	names := nodeStrings(c.TypeName.Names)
+	if len(names) != 2 || names[0] != "sherd" {
+		return nil, false, nil
+	}
+	digits, found := strings.CutPrefix(names[1], storedValueName)
+	text, isText := c.Arg.GetAConst().GetVal().(*pg_query.A_Const_Sval)
+	n, perr := strconv.ParseUint(digits, 10, 32)
+	oid := types.OID(n)
+	if !found || !isText || perr != nil || !types.IsEnum(oid) {
+		return nil, false, nil
+	}
+	if len(c.TypeName.ArrayBounds) > 0 {
+		oid = types.ArrayTypeOf(oid)
+	}
+	v, err := types.Input(oid, -1, text.Sval.Sval, types.StoredEnv)
+	if err == nil {
+		err = checkRanks(s.ctx, oid, v)
+	}
+	if err != nil {
+		return nil, true, s.placed(err, c.Location)
+	}
+	return &query.Const{T: query.Of(oid), Value: v, Pos: s.pos(c.Location)}, true, nil
+}
+
+// storedValueName is what the type of a constant begins with in a stored expression.
+const storedValueName = "value_"
+
+// checkRanks returns an error if an enum has no value of a rank.
+func checkRanks(ctx *Context, oid types.OID, v types.Datum) error {
+	values := []types.Datum{v}
+	if types.IsArray(oid) {
+		a, err := types.ArrayOf(v)
+		if err != nil {
+			return err
+		}
+		values = a.Elems()
+	}
+	if ctx.Catalog == nil {
+		return nil
+	}
+	t := catalog.TypeByOID(ctx.Catalog, catalog.TypeNumber(oid))
+	for _, d := range values {
+		if !d.IsNull() && (t == nil || t.Ranked(d.S) == nil) {
+			return types.InvalidRank(hex.EncodeToString([]byte(d.S)))
 		}
 	}
 	return nil

@@ -1,9 +1,11 @@
 package analyze
 
 import (
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 )
 
 // Type OIDs that package types does not need.
@@ -115,8 +117,14 @@ func isPolymorphic2(t types.OID) bool {
 
 func isPolymorphic(t types.OID) bool { return isPolymorphic1(t) || isPolymorphic2(t) }
 
-// typeName returns a type's name for messages.
-func typeName(t types.OID) string { return pgcatalog.FormatType(t, -1) }
+// name returns a type's name for messages.
+func (ctx *Context) name(t types.OID) string {
+	if catalog.TypeNumber(t) == 0 || ctx.Catalog == nil {
+		return pgcatalog.FormatType(t, -1)
+	}
+	source := usertype.Source{View: ctx.Catalog, Database: ctx.Database, Path: ctx.SearchPath}
+	return source.Format(t)
+}
 
 // commonTypmod returns the common type modifier of exprs, -1 if they differ or are not of type t.
 func commonTypmod(exprs []query.Expr, t types.OID) int32 {

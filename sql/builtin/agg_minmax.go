@@ -15,7 +15,7 @@ func makeMinMax() map[string]*Agg {
 		types.Int2, types.Int4, types.Int8, types.Oid, types.Float4, types.Float8, types.Numeric, types.Text,
 		types.BPChar,
 		types.Date, types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ, types.Interval, types.AnyArray,
-		types.Tid,
+		types.Tid, types.AnyEnum,
 	} {
 		arg := "(" + strconv.Itoa(int(t)) + ")"
 		m["min"+arg] = &Agg{New: newExtreme(-1), Strict: true}

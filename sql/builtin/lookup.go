@@ -11,7 +11,7 @@ import (
 var (
 	tables = []family{
 		{comparisonInt, Anywhere}, {comparisonFloat, Anywhere}, {comparisonText, Anywhere}, {comparisonTime, Anywhere},
-		{comparisonNested, Anywhere},
+		{comparisonNested, Anywhere}, {enums, Anywhere},
 		{arithmeticInt, Anywhere}, {arithmeticFloat, Anywhere}, {bitwise, Anywhere}, {mathFloat, Anywhere},
 		{mathTrig, Anywhere}, {logic, Anywhere},
 		{numericBasic, Anywhere}, {numericMath, Anywhere}, {intCasts, Anywhere}, {textCasts, Anywhere},

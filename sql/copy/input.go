@@ -168,7 +168,7 @@ func (in *Input) decode(row []types.Datum, fields []copydata.Field) error {
 			row[i] = types.Null
 			continue
 		case in.opts.Format == copydata.Binary:
-			row[i], err = types.Receive(c.Type, c.Typmod, f.Bytes)
+			row[i], err = types.Receive(c.Type, c.Typmod, f.Bytes, in.env)
 		default:
 			row[i], err = types.Input(c.Type, c.Typmod, string(f.Bytes), in.env)
 		}

@@ -59,7 +59,7 @@ func (o *Output) Row(row []types.Datum) error {
 	for i, d := range row {
 		if !d.IsNull() {
 			if o.opts.Format == copydata.Binary {
-				o.values = types.AppendSend(o.values, o.columns[i].Type, d)
+				o.values = types.AppendSend(o.values, o.columns[i].Type, d, o.env)
 			} else {
 				o.values = types.AppendOutput(o.values, o.columns[i].Type, d, o.env)
 			}

@@ -102,10 +102,14 @@ func passOf(k *pg_query.AlterTableCmd) int {
 	return passRest
 }
 
+// newDraft returns a draft of an existing table.
+func newDraft(c *change, t *catalog.Table) *draft {
+	return &draft{change: c, t: t.Clone(), was: t, becomes: map[int16]query.Expr{}, filled: c.rowsOf(t)}
+}
+
 // alter applies sub-commands to a table, all in one change.
 func (c *change) alter(t *catalog.Table, list []*pg_query.AlterTableCmd) error {
-	d := &draft{change: c, t: t.Clone(), was: t, becomes: map[int16]query.Expr{}}
-	d.filled = c.rowsOf(t)
+	d := newDraft(c, t)
 	slices.SortStableFunc(list, func(a, b *pg_query.AlterTableCmd) int { return passOf(a) - passOf(b) })
 	for _, k := range list {
 		if err := d.command(k); err != nil {

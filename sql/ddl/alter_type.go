@@ -82,15 +82,15 @@ func (d *draft) transform(col, next *catalog.Column, using *pg_query.Node) error
 	if err != nil {
 		return err
 	}
-	shown := pgcatalog.FormatType(next.Type, next.Typmod)
+	shown := formatType(d.change, next.Type, next.Typmod)
 	switch {
 	case e == nil && using != nil:
 		return pgerr.New(pgerr.DatatypeMismatch,
 			`result of USING clause for column "%s" cannot be cast automatically to type %s`, col.Name,
-			pgcatalog.FormatType(next.Type, -1)).WithHint("You might need to add an explicit cast.")
+			formatType(d.change, next.Type, -1)).WithHint("You might need to add an explicit cast.")
 	case e == nil:
 		err := pgerr.New(pgerr.DatatypeMismatch, `column "%s" cannot be cast automatically to type %s`, col.Name,
-			pgcatalog.FormatType(next.Type, -1))
+			formatType(d.change, next.Type, -1))
 		if col.Generated == "" {
 			err = err.WithHint(`You might need to specify "USING %s::%s".`, builtin.QuoteIdent(col.Name), shown)
 		}
@@ -191,7 +191,7 @@ func (d *draft) convertDefault(col *catalog.Column, oid types.OID, typmod int32)
 	e, err := analyze.Default(d.analysis(), src, query.Column{Name: col.Name, Type: oid, Typmod: typmod})
 	if pgerr.Is(err, pgerr.DatatypeMismatch) {
 		return pgerr.New(pgerr.DatatypeMismatch, `default for column "%s" cannot be cast automatically to type %s`,
-			col.Name, pgcatalog.FormatType(oid, -1))
+			col.Name, formatType(d.change, oid, -1))
 	}
 	if err == nil {
 		col.Default = deparse.Expr(e)

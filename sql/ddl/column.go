@@ -121,7 +121,7 @@ func (d *draft) collation(oid types.OID, n *pg_query.CollateClause) (catalog.OID
 	}
 	if own == 0 {
 		return 0, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s",
-			pgcatalog.FormatType(oid, -1)).At(d.pos(n.Location))
+			formatType(d.change, oid, -1)).At(d.pos(n.Location))
 	}
 	return coll, nil
 }

@@ -19,10 +19,12 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 		return r.commentOnRelation(n)
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return commentOnStatistics(r, n)
+	case pg_query.ObjectType_OBJECT_TYPE:
+		return commentOnType(r, n)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported yet", kindWord(n.Objtype)).
-		WithHint("Tables, views, columns, constraints, indexes, statistics, schemas, databases and roles can have " +
-			"comments.")
+		WithHint("Tables, views, columns, constraints, indexes, statistics, types, schemas, databases and roles can " +
+			"have comments.")
 }
 
 func (c *change) commentOnNamed(kind pg_query.ObjectType, name, text string) error {

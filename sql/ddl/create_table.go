@@ -34,6 +34,9 @@ func (r *runner) createTable(n *pg_query.CreateStmt) error {
 		})
 }
 
+const hintTypeName = "A relation has an associated type of the same name, so you must use a name that doesn't " +
+	"conflict with any existing type."
+
 func relationExists(name string) *pgerr.Error {
 	return pgerr.New(pgerr.DuplicateTable, `relation "%s" already exists`, name)
 }
@@ -84,6 +87,9 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 	}
 	if other, _ := c.view.Relation(schema.OID, d.t.Name); other != nil {
 		return nil, relationExists(d.t.Name)
+	}
+	if err := checkTypeName(c, schema.OID, d.t.Name); err != nil {
+		return nil, err.WithHint(hintTypeName)
 	}
 	if d.options, err = d.readOptions(n.Options, false); err != nil {
 		return nil, err

@@ -313,7 +313,7 @@ func (d *draft) checkForeignTypes() error {
 		if k.Kind != catalog.ForeignKey || k.Reference.Table == d.t.OID {
 			continue
 		}
-		if err := checkKeyTypes(d.t, d.view.Table(k.Reference.Table), k); err != nil {
+		if err := checkKeyTypes(d.change, d.t, d.view.Table(k.Reference.Table), k); err != nil {
 			return err
 		}
 	}
@@ -322,7 +322,7 @@ func (d *draft) checkForeignTypes() error {
 		if child.OID == d.t.OID {
 			child = d.t
 		}
-		if err := checkKeyTypes(child, d.t, r.Key); err != nil {
+		if err := checkKeyTypes(d.change, child, d.t, r.Key); err != nil {
 			return err
 		}
 	}

@@ -128,7 +128,7 @@ func (d *draft) addForeignKey(f pendingForeign) error {
 	if err := d.checkActions(&con, texts(f.k.FkDelSetCols)); err != nil {
 		return err
 	}
-	if err := checkKeyTypes(d.t, parent, &con); err != nil {
+	if err := checkKeyTypes(d.change, d.t, parent, &con); err != nil {
 		return err
 	}
 	if con.OID, err = d.newOID(); err != nil {
@@ -291,7 +291,7 @@ func (d *draft) checkActions(con *catalog.Constraint, only []string) error {
 
 // checkKeyTypes returns an error if the columns of a foreign key cannot be compared with those that
 // it refers to.
-func checkKeyTypes(child, parent *catalog.Table, con *catalog.Constraint) error {
+func checkKeyTypes(change *change, child, parent *catalog.Table, con *catalog.Constraint) error {
 	for i, n := range con.Columns {
 		c, p := child.ColumnByNum(n), parent.ColumnByNum(con.Reference.Columns[i])
 		if comparable(c.Type, p.Type) {
@@ -299,7 +299,7 @@ func checkKeyTypes(child, parent *catalog.Table, con *catalog.Constraint) error 
 		}
 		return pgerr.New(pgerr.DatatypeMismatch, `foreign key constraint "%s" cannot be implemented`, con.Name).
 			WithDetail(`Key columns "%s" and "%s" are of incompatible types: %s and %s.`, c.Name, p.Name,
-				pgcatalog.FormatType(c.Type, -1), pgcatalog.FormatType(p.Type, -1))
+				formatType(change, c.Type, -1), formatType(change, p.Type, -1))
 	}
 	return nil
 }

@@ -136,10 +136,10 @@ func (d *draft) operatorClass(oid types.OID, names []string) (catalog.OID, error
 	switch {
 	case usual == nil || class.Type != usual.Type && !(class.Type == types.BPChar && isTextual(oid)):
 		return 0, pgerr.New(pgerr.DatatypeMismatch, `operator class "%s" does not accept data type %s`, name,
-			pgcatalog.FormatType(oid, -1))
+			formatType(d.change, oid, -1))
 	case class.Type != usual.Type || name == "record_image_ops":
 		return 0, pgerr.Unsupported(`operator class "%s" is not supported for data type %s`, name,
-			pgcatalog.FormatType(oid, -1)).
+			formatType(d.change, oid, -1)).
 			WithHint("Leave the operator class out.")
 	case class.Default:
 		return 0, nil

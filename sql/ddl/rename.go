@@ -32,6 +32,8 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, r.renameRelation(n, "view")
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return tag, true, renameStatistics(r, n)
+	case pg_query.ObjectType_OBJECT_TYPE:
+		return tag, true, renameType(r, n)
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		switch {
 		case n.RelationType == pg_query.ObjectType_OBJECT_VIEW:
@@ -76,6 +78,9 @@ func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
 			d := &draft{change: c, t: t, was: f.table}
 			if err := d.renameInExpressions(func(v *query.Var) bool { return v.Col == query.ColWholeRow },
 				n.Newname); err != nil {
+				return err
+			}
+			if err := checkTypeName(c, t.Schema, n.Newname); err != nil && t.Sequence == nil {
 				return err
 			}
 			t.Name = n.Newname

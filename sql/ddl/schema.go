@@ -143,6 +143,7 @@ func (r *runner) dropSchemas(n *pg_query.DropStmt) error {
 				for t := range c.view.TablesIn(s.OID) {
 					out = append(out, t.OID)
 				}
+				out = append(out, usersOfTypes(c, slices.Collect(catalog.TypesIn(c.view, s.OID)))...)
 				for t := range catalog.ExtendedIn(c.view, s.OID) {
 					if !slices.Contains(out, t.OID) {
 						out = append(out, t.OID)
@@ -216,6 +217,10 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 		}
 		names, lines, err := statisticsDependents(c, s, dropped, cascade)
 		if err != nil {
+			return err
+		}
+		gone, detail = append(gone, names...), append(detail, lines...)
+		if names, lines, err = dropTypesOf(c, s, dropped, cascade); err != nil {
 			return err
 		}
 		gone, detail = append(gone, names...), append(detail, lines...)

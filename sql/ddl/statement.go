@@ -81,7 +81,7 @@ type Rewrite struct {
 
 // Run runs a statement and returns its command tag.
 func Run(ctx context.Context, e *Env, st parse.Statement) (tag string, err error) {
-	r := &runner{Env: e, ctx: ctx, source: st.Source}
+	r := &runner{Env: e, ctx: ctx, source: st.Source, text: st.Text()}
 	for _, n := range longNames(st.Text()) {
 		if err := e.Notice(n); err != nil {
 			return "", err
@@ -101,6 +101,7 @@ type runner struct {
 	*Env
 	ctx    context.Context
 	source string
+	text   string // of the statement alone
 }
 
 func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
@@ -119,6 +120,10 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 		return "CREATE STATISTICS", true, createStatistics(r, x.CreateStatsStmt)
 	case *pg_query.Node_AlterStatsStmt:
 		return "ALTER STATISTICS", true, alterStatistics(r, x.AlterStatsStmt)
+	case *pg_query.Node_CreateEnumStmt:
+		return "CREATE TYPE", true, createEnum(r, x.CreateEnumStmt)
+	case *pg_query.Node_AlterEnumStmt:
+		return "ALTER TYPE", true, alterEnum(r, x.AlterEnumStmt)
 	case *pg_query.Node_AlterTableStmt:
 		return "ALTER " + kindWord(x.AlterTableStmt.Objtype), true, r.alterTable(x.AlterTableStmt)
 	case *pg_query.Node_DropStmt:

@@ -12,7 +12,7 @@ var hints = map[string]string{
 	"CREATE FUNCTION":  "Run the logic in the client; each statement is atomic.",
 	"CREATE TRIGGER":   "Run the logic in the client; each statement is atomic.",
 	"CREATE RULE":      "Rewrite the statement in the client.",
-	"CREATE TYPE":      "Use a text column with a CHECK constraint, or a jsonb document.",
+	"CREATE TYPE":      "Enums are supported: CREATE TYPE … AS ENUM. Use a jsonb document for composite values.",
 	"CREATE DOMAIN":    "Use the base type with a CHECK constraint.",
 	"CREATE EXTENSION": "Extensions cannot be loaded; built-in features need none.",
 	"GRANT":            "Only a table's owner and superusers may use it for now.",

@@ -153,6 +153,9 @@ func putView(c *change, n *pg_query.ViewStmt, def *analyze.ViewDefinition) error
 
 func newView(c *change, name string, schema *catalog.Schema, columns []catalog.Column, options map[string]string,
 	def *analyze.ViewDefinition) error {
+	if err := checkTypeName(c, schema.OID, name); err != nil {
+		return err.WithHint(hintTypeName)
+	}
 	oid, err := c.newOID()
 	if err != nil {
 		return err

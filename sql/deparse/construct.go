@@ -52,7 +52,7 @@ func (d *deparser) test(e query.Expr) {
 		d.list(v.Elems)
 		d.put("]")
 		if len(v.Elems) == 0 {
-			d.put("::", castName(v.Type(), v.Typmod()))
+			d.put("::", d.castName(v.Type(), v.Typmod(), false))
 		}
 	case *query.Row:
 		d.function("ROW", v.Fields)

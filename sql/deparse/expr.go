@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
@@ -161,19 +162,20 @@ func (d *deparser) castOrArg(e, arg query.Expr, implicit, implicitCasts bool) {
 }
 
 func (d *deparser) cast(arg query.Expr, t types.OID, mod int32, parent query.Expr) {
-	if c, ok := arg.(*query.Const); ok && c.Type() == t && c.Typmod() == -1 {
+	c, ok := arg.(*query.Const)
+	if ok && c.Type() == t && c.Typmod() == -1 {
 		d.constant(c, -1)
 	} else {
 		d.open()
 		d.nested(arg, false, parent)
 		d.close()
 	}
-	d.put("::", castName(t, mod))
+	d.put("::", d.castName(t, mod, ok && c.Type() == t && c.Typmod() == -1 && !c.Value.IsNull()))
 }
 
 // constant writes a literal. label is -1 to leave out the type, 0 to write it if it is needed.
 func (d *deparser) constant(c *query.Const, label int) {
-	name := castName(c.Type(), c.Typmod())
+	name := d.castName(c.Type(), c.Typmod(), !c.Value.IsNull())
 	if c.Value.IsNull() {
 		d.put("NULL")
 		if label >= 0 && c.Type() != types.Unknown {
@@ -255,8 +257,15 @@ func (d *deparser) args(c *query.Call) {
 }
 
 // castName returns the name of a type so that a cast to it is read back as the same type: character
-// would mean character(1).
-func castName(t types.OID, mod int32) string {
+// would mean character(1). value is set for the type of a constant.
+func (d *deparser) castName(t types.OID, mod int32, value bool) string {
+	switch {
+	case catalog.TypeNumber(t) == 0:
+	case d.env != nil && d.env.TypeOut != nil:
+		return d.env.TypeOut(t)
+	case value: // the text of the constant has ranks
+		return strings.Replace(pgcatalog.FormatType(t, -1), "sherd.type_", "sherd.value_", 1)
+	}
 	if mod == -1 {
 		switch t {
 		case types.BPChar:

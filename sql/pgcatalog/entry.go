@@ -1,5 +1,7 @@
 package pgcatalog
 
+import "strconv"
+
 // Proc is a row of pg_proc.
 type Proc struct {
 	OID       uint32
@@ -75,4 +77,33 @@ type Aggregate struct {
 	Proc      uint32
 	Kind      byte // 'n' normal, 'o' ordered-set, 'h' hypothetical-set
 	NumDirect int
+}
+
+// OIDs of enums and of their array types, as in package catalog.
+const (
+	enumTypes   = 3 << 28
+	arrayOfEnum = 1 << 27
+)
+
+// storedName is what the names of users' types begin with in stored expressions.
+const storedName = "type_"
+
+// userType returns what is the same of all enums, or of their array types; nil for other types.
+func userType(oid uint32) *Type {
+	if oid>>28 != enumTypes>>28 {
+		return nil
+	}
+	if oid&arrayOfEnum != 0 {
+		elem := oid &^ arrayOfEnum
+		return &Type{
+			OID: oid, Name: "_" + storedName + strconv.FormatUint(uint64(elem), 10), Namespace: "sherd", Len: -1,
+			Kind: 'b', Category: 'A', Delim: ',', Elem: elem, Subscript: "array_subscript_handler", Input: "array_in",
+			Output: "array_out", Align: 'i', Storage: 'x',
+		}
+	}
+	return &Type{
+		OID: oid, Name: storedName + strconv.FormatUint(uint64(oid), 10), Namespace: "sherd", Len: 4, ByVal: true,
+		Kind: 'e', Category: 'E', Delim: ',', Array: oid | arrayOfEnum, Input: "enum_in", Output: "enum_out",
+		Align: 'i', Storage: 'p',
+	}
 }

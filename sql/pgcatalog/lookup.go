@@ -1,13 +1,24 @@
 package pgcatalog
 
+import (
+	"strconv"
+	"strings"
+)
+
 // ProcByOID returns a function; nil if there is none.
 func ProcByOID(oid uint32) *Proc { return catalogs().procs[oid] }
 
 // ProcsByName returns the functions of a name in every schema; see Proc.Namespace.
 func ProcsByName(name string) []*Proc { return catalogs().procsByName[name] }
 
-// TypeByOID returns a type; nil if there is none.
-func TypeByOID(oid uint32) *Type { return catalogs().types[oid] }
+// TypeByOID returns a type; nil if there is none. Types of users are in package catalog; of these it
+// returns what follows from the OID, with the name that stored expressions have for them.
+func TypeByOID(oid uint32) *Type {
+	if t := catalogs().types[oid]; t != nil {
+		return t
+	}
+	return userType(oid)
+}
 
 // TypeByName returns a type by its pg_type name (int4, _text), nil if there is none; schema "" is
 // pg_catalog.
@@ -20,12 +31,17 @@ func TypeByName(schema, name string) *Type {
 			return t
 		}
 	}
+	if digits, ok := strings.CutPrefix(name, storedName); ok && schema == "sherd" {
+		if oid, err := strconv.ParseUint(digits, 10, 32); err == nil {
+			return userType(uint32(oid))
+		}
+	}
 	return nil
 }
 
 // ArrayOf returns the array type of an element type; 0 if there is none.
 func ArrayOf(elem uint32) uint32 {
-	if t := catalogs().types[elem]; t != nil {
+	if t := TypeByOID(elem); t != nil {
 		return t.Array
 	}
 	return 0
@@ -34,7 +50,7 @@ func ArrayOf(elem uint32) uint32 {
 // ElementOf returns the element type of a true array type; 0 for every other type, including name
 // and point.
 func ElementOf(array uint32) uint32 {
-	if t := catalogs().types[array]; t != nil && t.Subscript == "array_subscript_handler" {
+	if t := TypeByOID(array); t != nil && t.Subscript == "array_subscript_handler" {
 		return t.Elem
 	}
 	return 0

@@ -53,7 +53,7 @@ func SortOpsOf(typ uint32) *SortOps {
 	if s := ix.sort[typ]; s != nil {
 		return s
 	}
-	t := ix.types[typ]
+	t := TypeByOID(typ)
 	switch {
 	case t == nil:
 		return ix.sort[recordOID] // the row type of a user's table

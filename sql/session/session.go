@@ -23,6 +23,7 @@ import (
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 	"github.com/sherddb/sherd/txn/locks"
 )
 
@@ -55,7 +56,7 @@ type Session struct {
 type parameters struct {
 	vars     *settings.Values
 	settings *parameter.Statements
-	env      *types.Env // of the transaction or, between transactions, of the last one
+	env      *boundEnv // of the transaction or, between transactions, of the last one
 	derived  settings.Derived
 	limit    exec.Limits // without ReadOnly
 	reads    subset.Reader
@@ -133,16 +134,34 @@ func (s *Session) ReportedParameters() [][2]string { return s.vars.Report() }
 // Env returns the environment by which the session's values are read and printed.
 func (s *Session) Env() *types.Env {
 	s.freshen()
-	if s.env == nil {
-		now := time.Now()
-		if s.block.Tx != nil {
-			now = s.block.Tx.Began
-		}
-		e := s.derived.Base
-		e.Now = types.TimestampOf(now)
-		s.env = &e
+	view := s.block.View()
+	if s.env != nil && s.env.view == view {
+		return &s.env.Env
 	}
-	return s.env
+	var now int64
+	switch {
+	case s.env != nil:
+		now = s.env.Now
+	case s.block.Tx != nil:
+		now = types.TimestampOf(s.block.Tx.Began)
+	default:
+		now = types.TimestampOf(time.Now())
+	}
+	s.env = &boundEnv{Env: s.derived.Base, view: view}
+	s.env.Now = now
+	source := &usertype.Source{
+		View: view, Database: s.database, Path: s.compiler.Path, Newest: usertype.NewestOf(s.node.Catalog),
+	}
+	if source.Any() {
+		source.Attach(&s.env.Env)
+	}
+	return &s.env.Env
+}
+
+// boundEnv is an environment that has the types of users as a view of the catalog defines them.
+type boundEnv struct {
+	types.Env
+	view *catalog.View
 }
 
 // freshen derives again what follows from the settings, if they have changed.

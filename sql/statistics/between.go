@@ -13,7 +13,7 @@ func between(lo, hi, d types.Datum) float64 {
 		return 0.5
 	}
 	var a, b, x float64
-	if d.K == types.KindText || d.K == types.KindBytes || d.K == types.KindUUID {
+	if d.K == types.KindText || d.K == types.KindBytes || d.K == types.KindUUID || d.K == types.KindEnum {
 		a, b, x = textPlaces(lo.S, hi.S, d.S)
 	} else {
 		var ok [3]bool

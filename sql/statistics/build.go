@@ -193,7 +193,7 @@ func widthOf(d types.Datum) int {
 		return int(d.N)
 	case types.KindBool:
 		return 1
-	case types.KindFloat4, types.KindOid, types.KindDate:
+	case types.KindFloat4, types.KindOid, types.KindDate, types.KindEnum:
 		return 4
 	case types.KindInterval, types.KindUUID:
 		return 16

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 	"github.com/sherddb/sherd/txn/locks"
 )
 
@@ -39,7 +40,8 @@ type Worker struct {
 	env      tx.Environment
 	settings *settings.Values
 	derived  settings.Derived
-	values   *types.Env // of the transaction, or of the last one
+	values   *types.Env    // of the transaction, or of the last one
+	view     *catalog.View // whose types values has
 	compiler stmt.Compiler
 	counters *monitor.DatabaseCounters
 	text     string // of the running statement, or of the last one
@@ -85,14 +87,29 @@ func (w *Worker) Values() *types.Env {
 	if w.values == nil {
 		w.setNow(time.Now())
 	}
+	if view := w.env.Catalog.View(); view != w.view {
+		e := *w.values
+		w.values, w.view = &e, view
+		w.attachTypes()
+	}
 	return w.values
+}
+
+// attachTypes has the values of types of users read and printed by the newest definitions.
+func (w *Worker) attachTypes() {
+	source := &usertype.Source{
+		View: w.view, Database: w.env.Database, Path: w.compiler.Path, Newest: usertype.NewestOf(w.env.Catalog),
+	}
+	if source.Any() {
+		source.Attach(w.values)
+	}
 }
 
 // setNow makes a time that of now().
 func (w *Worker) setNow(now time.Time) {
 	e := w.derived.Base
 	e.Now = types.TimestampOf(now)
-	w.values = &e
+	w.values, w.view = &e, nil
 }
 
 // Number returns the value of a parameter of type integer.

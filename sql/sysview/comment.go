@@ -3,6 +3,7 @@ package sysview
 import (
 	"sync"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
@@ -77,6 +78,9 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 	}
 	if t, x := extended(n, oid); t != nil && is("pg_statistic_ext") {
 		return x.Comment
+	}
+	if t := catalog.TypeByOID(n.View, catalog.TypeNumber(oid)); t != nil && t.TypeOID() == oid && is("pg_type") {
+		return t.Comment
 	}
 	if s := n.View.Schema(oid); s != nil && is("pg_namespace") {
 		return s.Comment

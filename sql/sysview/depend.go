@@ -40,6 +40,13 @@ func pgDepend(b *builder) error {
 			return err
 		}
 	}
+	for t := range catalog.TypesOf(b.env.View, b.env.Database.OID) {
+		for _, e := range typeEdges(t) {
+			if err := b.depends(e.from, e.to, e.kind); err != nil {
+				return err
+			}
+		}
+	}
 	return b.relations(func(t *catalog.Table) error {
 		if t.Sequence != nil {
 			return b.sequenceDepends(t)
@@ -69,7 +76,7 @@ func pgDepend(b *builder) error {
 		for i := range t.Statistics {
 			edges = append(edges, extendedEdges(t, &t.Statistics[i])...)
 		}
-		for _, e := range edges {
+		for _, e := range append(edges, typeUses(&b.env.Names, t)...) {
 			if err := b.depends(e.from, e.to, e.kind); err != nil {
 				return err
 			}
@@ -148,6 +155,11 @@ func pgShdepend(b *builder) error {
 				return err
 			}
 		}
+		for t := range catalog.TypesOf(b.env.View, d.OID) {
+			if err := owned(d.OID, typeClass, t.TypeOID(), t.Owner); err != nil {
+				return err
+			}
+		}
 	}
 	for t := range b.env.View.Tables(0) {
 		if err := owned(t.Database, relationClass, t.OID, t.Owner); err != nil {
@@ -185,6 +197,11 @@ func pgDescription(b *builder) error {
 			continue // among the embedded rows
 		}
 		if err := send(namespaceClass, s.OID, 0, s.Comment); err != nil {
+			return err
+		}
+	}
+	for t := range catalog.TypesOf(b.env.View, b.env.Database.OID) {
+		if err := send(typeClass, t.TypeOID(), 0, t.Comment); err != nil {
 			return err
 		}
 	}

@@ -78,6 +78,7 @@ func catalogSources() map[string]source {
 		"pg_index":       pgIndex,
 		"pg_rewrite":     pgRewrite,
 		"pg_type":        pgType,
+		"pg_enum":        pgEnum,
 		"pg_depend":      pgDepend,
 		"pg_extension":   pgExtension,
 		"pg_init_privs":  pgInitPrivs,
@@ -119,7 +120,7 @@ func catalogSources() map[string]source {
 
 // empty are relations of pg_catalog without rows, because Sherd has no such objects.
 var empty = map[string]bool{
-	"pg_default_acl": true, "pg_enum": true, "pg_event_trigger": true, "pg_available_extensions": true,
+	"pg_default_acl": true, "pg_event_trigger": true, "pg_available_extensions": true,
 	"pg_available_extension_versions": true,
 	"pg_foreign_data_wrapper":         true,
 	"pg_foreign_server":               true,

@@ -5,9 +5,11 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/usertype"
 )
 
 // Computed OIDs; see doc.go.
@@ -52,6 +54,9 @@ func (n *Names) typeIn(schema, name string) uint32 {
 	if t := pgcatalog.TypeByName(schema, name); t != nil {
 		return t.OID
 	}
+	if oid := usertype.Find(n.View, n.Database.OID, schema, name); oid != 0 {
+		return oid
+	}
 	if t := n.View.FindTable(n.Database.OID, schema, name); t != nil {
 		return RowType(t.OID)
 	}
@@ -65,6 +70,9 @@ func (n *Names) typeIn(schema, name string) uint32 {
 
 // TypeName returns schema and pg_type name of a type.
 func (n *Names) TypeName(oid uint32) (schema, name string, ok bool) {
+	if catalog.TypeNumber(oid) != 0 {
+		return usertype.NameOf(n.View, oid)
+	}
 	if t := pgcatalog.TypeByOID(oid); t != nil {
 		return t.Namespace, t.Name, true
 	}
@@ -85,6 +93,10 @@ func (n *Names) TypeName(oid uint32) (schema, name string, ok bool) {
 
 // FormatType returns a type's SQL name as format_type does.
 func (n *Names) FormatType(oid uint32, typmod int32) string {
+	if catalog.TypeNumber(oid) != 0 {
+		source := usertype.Source{View: n.View, Database: n.Database.OID, Path: n.Path}
+		return source.Format(oid)
+	}
 	table, array, ok := tableOfType(oid)
 	if !ok {
 		return pgcatalog.FormatType(oid, typmod)

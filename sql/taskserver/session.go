@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/wire"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 )
 
 // session is a gateway's session as functions in a task see it. The gateway has sent the session's
@@ -27,6 +28,20 @@ func newSession(asked *wire.Session, v *catalog.View, d *catalog.Database, env *
 	}
 	env.RegIn, env.RegOut = s.RegIn, s.RegOut
 	return s
+}
+
+// attachTypes has env read and print values of the database's types, those of the gateway's transaction
+// included.
+func attachTypes(c *catalog.Catalog, v *catalog.View, d *catalog.Database, asked *wire.Session, env *types.Env) {
+	source := &usertype.Source{
+		View: v, Database: d.OID, Newest: usertype.NewestOf(c), Uncommitted: env.Uncommitted,
+	}
+	if asked != nil {
+		source.Path = asked.Schemas
+	}
+	if source.Any() {
+		source.Attach(env)
+	}
 }
 
 // SerialSequence implements builtin.DefinitionInfo.

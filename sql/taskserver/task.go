@@ -169,6 +169,7 @@ func (t *task) decode(v *catalog.View, d *catalog.Database) (err error) {
 	if asked != nil {
 		t.task.Session = newSession(asked, v, d, t.task.Env)
 	}
+	attachTypes(t.c.s.cfg.Catalog, v, d, asked, t.task.Env)
 	limits := memory.Limits{
 		Query: int64(b.Memory), Work: int64(b.WorkMemory), Hash: int64(b.HashMemory), Files: int64(b.Files) - 1,
 	}

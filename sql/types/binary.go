@@ -10,8 +10,8 @@ import (
 
 // Receive parses the binary form of a value, as the type's receive function does, and applies
 // typmod. The value may alias b.
-func Receive(oid OID, typmod int32, b []byte) (Datum, error) {
-	r := binReader{b: aliasString(b)}
+func Receive(oid OID, typmod int32, b []byte, env *Env) (Datum, error) {
+	r := binReader{b: aliasString(b), env: env}
 	d, err := r.receive(oid)
 	if err != nil {
 		return Null, err
@@ -37,6 +37,7 @@ func badBinary(format string, args ...any) error {
 type binReader struct {
 	b     string
 	short bool
+	env   *Env
 }
 
 func (r *binReader) take(n int) string {
@@ -101,6 +102,12 @@ func (r *binReader) receive(oid OID) (Datum, error) {
 		return Datum{K: KindVoid}, nil
 	case KindRecord:
 		return r.record()
+	case KindEnum:
+		s := r.rest()
+		if err := ValidateText(s); err != nil {
+			return Null, err
+		}
+		return parseEnum(oid, s, r.env.orDefault())
 	}
 	return r.temporal(oid)
 }
@@ -263,7 +270,7 @@ func (r *binReader) field(oid OID) (Datum, error) {
 	if n < 0 || int(n) > len(r.b) {
 		return Null, badBinary("insufficient data left in message")
 	}
-	inner := binReader{b: r.take(int(n))}
+	inner := binReader{b: r.take(int(n)), env: r.env}
 	d, err := inner.receive(oid)
 	if err != nil {
 		return Null, err
@@ -282,7 +289,7 @@ func (r *binReader) record() (Datum, error) {
 const wireFloatNaN = 0x7ff8000000000000
 
 // AppendSend appends the binary form of d, which must not be null.
-func AppendSend(dst []byte, oid OID, d Datum) []byte {
+func AppendSend(dst []byte, oid OID, d Datum, env *Env) []byte {
 	switch d.K {
 	case KindInt:
 		return appendSendInt(dst, oid, d.N)
@@ -320,9 +327,11 @@ func AppendSend(dst []byte, oid OID, d Datum) []byte {
 		dst = binary.BigEndian.AppendUint32(dst, uint32(d.N>>16))
 		return binary.BigEndian.AppendUint16(dst, uint16(d.N))
 	case KindArray:
-		return appendSendArray(dst, d)
+		return appendSendArray(dst, d, env)
 	case KindRecord:
-		return appendSendRecord(dst, d)
+		return appendSendRecord(dst, d, env)
+	case KindEnum:
+		return appendEnum(dst, oid, d, env.orDefault())
 	}
 	return dst
 }
@@ -339,7 +348,7 @@ func appendSendInt(dst []byte, oid OID, n int64) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(n))
 }
 
-func appendSendArray(dst []byte, d Datum) []byte {
+func appendSendArray(dst []byte, d Datum, env *Env) []byte {
 	a, err := ArrayOf(d)
 	if err != nil {
 		a = Array{Elem: Text}
@@ -353,12 +362,12 @@ func appendSendArray(dst []byte, d Datum) []byte {
 		dst = binary.BigEndian.AppendUint32(dst, uint32(a.Lower(i)))
 	}
 	for i := 0; i < a.Len(); i++ {
-		dst = appendSendField(dst, a.Elem, a.At(i))
+		dst = appendSendField(dst, a.Elem, a.At(i), env)
 	}
 	return dst
 }
 
-func appendSendRecord(dst []byte, d Datum) []byte {
+func appendSendRecord(dst []byte, d Datum, env *Env) []byte {
 	rec, err := RecordOf(d)
 	if err != nil {
 		return binary.BigEndian.AppendUint32(dst, 0)
@@ -366,17 +375,17 @@ func appendSendRecord(dst []byte, d Datum) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(rec.Len()))
 	for i := 0; i < rec.Len(); i++ {
 		dst = binary.BigEndian.AppendUint32(dst, rec.Type(i))
-		dst = appendSendField(dst, rec.Type(i), rec.At(i))
+		dst = appendSendField(dst, rec.Type(i), rec.At(i), env)
 	}
 	return dst
 }
 
-func appendSendField(dst []byte, oid OID, d Datum) []byte {
+func appendSendField(dst []byte, oid OID, d Datum, env *Env) []byte {
 	if d.IsNull() {
 		return binary.BigEndian.AppendUint32(dst, 0xffffffff)
 	}
 	at := len(dst)
-	dst = AppendSend(append(dst, 0, 0, 0, 0), oid, d)
+	dst = AppendSend(append(dst, 0, 0, 0, 0), oid, d, env)
 	binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	return dst
 }

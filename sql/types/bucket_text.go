@@ -50,6 +50,8 @@ func bucketText(oid OID, d Datum, depth int) (string, error) {
 		return shardmap.TimetzText(d.N, d.A), nil
 	case KindJSONB:
 		return shardmap.JSONText(Output(JSONB, d, nil)), nil
+	case KindEnum: // the rank, because the text may change
+		return Output(oid, d, nil), nil
 	case KindUUID, KindDate, KindTime, KindTimestamp, KindBit:
 		return Output(oid, d, nil), nil
 	case KindArray, KindRecord:

@@ -64,7 +64,7 @@ func kindComparer(k Kind) func(a, b Datum) int {
 	switch k {
 	case KindBool, KindInt, KindOid, KindDate, KindTime, KindTimestamp, KindTid:
 		return compareN
-	case KindText, KindBytes, KindUUID, KindJSONPath:
+	case KindText, KindBytes, KindUUID, KindJSONPath, KindEnum:
 		return compareS
 	case KindFloat4, KindFloat8:
 		return compareFloats

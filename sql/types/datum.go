@@ -36,7 +36,11 @@ const (
 	KindBit      // A: bits, S: bytes (bit, varbit)
 	KindTid      // N: block<<16 | offset
 	KindVoid     // no value
+	KindEnum     // S: rank, see enum.go
 )
+
+// lastKind is the kind with the greatest number.
+const lastKind = KindEnum
 
 // Datum is one SQL value in 32 bytes, without its type, which the plan knows. The zero Datum is
 // null.

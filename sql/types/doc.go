@@ -16,6 +16,7 @@
 //	datetime_*, zone     scanner, decoder and printer of dates and times; time zones
 //	interval_*, date_*   intervals, arithmetic, extract, date_trunc, make_*
 //	array*, record       flat composite values
+//	enum                 values of types of users: ranks, and their texts by Env
 //	compare, hash        the btree order and a hash that agrees with it
 //	key*                 AppendKey: bytes that sort like the values
 //	tuple, value, row    AppendRow, RowReader: the stored row
@@ -37,7 +38,7 @@
 // # Limits
 //
 // The collation is C: text compares by bytes. Records and jsonb cannot be decoded from a key. The
-// type xml and user-defined types have no text form here; as in PostgreSQL, input of anonymous
+// type xml has no text form here; as in PostgreSQL, input of anonymous
 // records is refused. Dates with letters before each number (y2001m02d04), which later PostgreSQL
 // versions dropped, are refused. The difference of timestamps more than 292,000 years apart is an
 // error, where PostgreSQL wraps around.

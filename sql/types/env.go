@@ -55,6 +55,18 @@ type Env struct {
 	RegIn func(oid OID, text string) (uint32, error)
 	// RegOut appends the name of an object; if it is nil, OIDs are printed.
 	RegOut func(dst []byte, oid OID, value uint32) []byte
+
+	// EnumIn returns the rank of the value of an enum with a text; if it is nil, texts are refused.
+	EnumIn func(oid OID, text string) (rank string, err error)
+	// EnumOut appends the text of the value of an enum with a rank; if it is nil, ranks are printed.
+	EnumOut func(dst []byte, oid OID, rank string) []byte
+	// EnumValues returns the values of an enum in order.
+	EnumValues func(oid OID) ([]EnumValue, error)
+	// TypeOut returns the SQL name of a type of a user; if it is nil, types have the names of stored
+	// expressions.
+	TypeOut func(oid OID) string
+	// Uncommitted has the enums that the transaction has changed, for tasks on other nodes.
+	Uncommitted []Enum
 }
 
 var defaultEnv = &Env{}

@@ -41,8 +41,13 @@ var samples = []sample{
 	{JSON, `{"a" : 1}`}, {JSONPath, "$.a[*]"},
 }
 
+// enumSamples are values of a type of a user, by their ranks.
+var enumSamples = []sample{
+	{enumTypes | 16384, "80"}, {enumTypes | 16384, "0080"}, {enumTypes | arrayOfEnum | 16384, "{80,NULL}"},
+}
+
 func (s sample) datum(t testing.TB) Datum {
-	d, err := Input(s.oid, -1, s.text, nil)
+	d, err := Input(s.oid, -1, s.text, StoredEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +74,7 @@ func golden(t *testing.T, name string, got string) {
 
 func TestKeyFormat(t *testing.T) {
 	var b strings.Builder
-	for _, s := range samples {
+	for _, s := range slices.Concat(samples, enumSamples) {
 		if !CanKey(s.oid) {
 			continue
 		}
@@ -95,7 +100,7 @@ func TestKeyFormat(t *testing.T) {
 // values have equal hashes.
 func TestKeyOrder(t *testing.T) {
 	byType := map[OID][]Datum{}
-	for _, s := range samples {
+	for _, s := range slices.Concat(samples, enumSamples) {
 		if CanKey(s.oid) {
 			byType[s.oid] = append(byType[s.oid], s.datum(t))
 		}
@@ -144,7 +149,7 @@ func TestKeyNulls(t *testing.T) {
 	}
 }
 
-func sampleRow(t testing.TB) (row Row, kinds []Kind) {
+func sampleRow(t testing.TB, samples []sample) (row Row, kinds []Kind) {
 	for _, s := range samples {
 		row = append(row, s.datum(t), Null)
 		kinds = append(kinds, KindOf(s.oid), KindInt)
@@ -153,7 +158,8 @@ func sampleRow(t testing.TB) (row Row, kinds []Kind) {
 }
 
 func TestRowFormat(t *testing.T) {
-	row, kinds := sampleRow(t)
+	enums, _ := sampleRow(t, enumSamples)
+	row, kinds := sampleRow(t, samples)
 	stored := AppendRow(nil, row)
 	var r RowReader
 	if err := r.Reset(stored); err != nil {
@@ -173,7 +179,7 @@ func TestRowFormat(t *testing.T) {
 	golden(t, "testdata/rows.golden", hex.EncodeToString(stored)+"\n"+hex.EncodeToString(wide)+"\n"+
 		hex.EncodeToString(huge[:40])+"\n"+
 		hex.EncodeToString(AppendRow(nil, Row{NewInt(1), NewText("a")}))+"\n"+hex.EncodeToString(AppendRow(nil, nil))+
-		"\n")
+		"\n"+hex.EncodeToString(AppendRow(nil, enums))+"\n")
 	if err := r.Reset(huge); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +189,7 @@ func TestRowFormat(t *testing.T) {
 }
 
 func TestDatumCodec(t *testing.T) {
-	row, _ := sampleRow(t)
+	row, _ := sampleRow(t, samples)
 	var b []byte
 	for _, d := range row {
 		b = AppendDatum(b, d)
@@ -203,7 +209,7 @@ func TestDatumCodec(t *testing.T) {
 func TestBinaryRoundTrip(t *testing.T) {
 	for _, s := range samples {
 		d := s.datum(t)
-		e, err := Receive(s.oid, -1, AppendSend(nil, s.oid, d))
+		e, err := Receive(s.oid, -1, AppendSend(nil, s.oid, d, nil), StoredEnv)
 		if err != nil || Output(s.oid, e, nil) != Output(s.oid, d, nil) {
 			t.Errorf("%v: %v, %v", s, e, err)
 		}

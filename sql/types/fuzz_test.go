@@ -40,7 +40,7 @@ func FuzzInput(f *testing.F) {
 		}
 		AppendKey(nil, oid, d, true)
 		Hash(oid, 0, d)
-		AppendSend(nil, oid, d)
+		AppendSend(nil, oid, d, nil)
 		if !Equal(oid, d, d) {
 			t.Fatalf("%s: %q is not equal to itself", TypeName(oid), text)
 		}
@@ -50,7 +50,7 @@ func FuzzInput(f *testing.F) {
 // FuzzReceive checks that any bytes are read as a value or an error.
 func FuzzReceive(f *testing.F) {
 	for _, s := range samples {
-		f.Add(uint16(s.oid), AppendSend(nil, s.oid, s.datum(f)))
+		f.Add(uint16(s.oid), AppendSend(nil, s.oid, s.datum(f), nil))
 	}
 	f.Fuzz(func(t *testing.T, n uint16, b []byte) {
 		oids := fuzzTypes()
@@ -58,7 +58,7 @@ func FuzzReceive(f *testing.F) {
 		if KindOf(OID(n)) != KindNull {
 			oid = OID(n)
 		}
-		d, err := Receive(oid, -1, b)
+		d, err := Receive(oid, -1, b, nil)
 		if err == nil {
 			Output(oid, d, nil)
 			AppendKey(nil, oid, d, false)
@@ -68,7 +68,7 @@ func FuzzReceive(f *testing.F) {
 
 // FuzzRow checks that a damaged row returns values or errors and never panics.
 func FuzzRow(f *testing.F) {
-	row, _ := sampleRow(f)
+	row, _ := sampleRow(f, samples)
 	f.Add(AppendRow(nil, row), uint8(3))
 	f.Add(AppendRow(nil, Row{NewInt(1), NewText("a"), Null}), uint8(1))
 	f.Fuzz(func(t *testing.T, b []byte, k uint8) {

@@ -33,7 +33,7 @@ func hashKind(seed uint64, d *Datum) uint64 {
 	switch d.K {
 	case KindNull, KindVoid:
 		return mix(seed, nullHash)
-	case KindText, KindBytes, KindUUID, KindJSONPath:
+	case KindText, KindBytes, KindUUID, KindJSONPath, KindEnum:
 		return mix(seed, xxhash.Sum64String(d.S))
 	case KindFloat4, KindFloat8:
 		return mix(seed, hashFloat(d.Float()))

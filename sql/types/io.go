@@ -79,6 +79,8 @@ func inputOther(oid OID, typmod int32, s string, env *Env) (Datum, error) {
 		return Null, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
 	}
 	switch in := info(oid); in.kind {
+	case KindEnum:
+		return parseEnum(oid, s, env)
 	case KindOid:
 		return parseReg(oid, s, env)
 	case KindArray:
@@ -168,6 +170,8 @@ func AppendOutput(dst []byte, oid OID, d Datum, env *Env) []byte {
 		return appendBits(dst, d)
 	case KindTid:
 		return appendTid(dst, d.N)
+	case KindEnum:
+		return appendEnum(dst, oid, d, env.orDefault())
 	}
 	return appendTemporal(dst, oid, d, env.orDefault())
 }

@@ -101,7 +101,7 @@ func appendKeyValue(dst []byte, d *Datum) []byte {
 	switch d.K {
 	case KindInt, KindOid, KindDate, KindTime, KindTimestamp, KindTid:
 		return appendKeyInt(dst, d.N)
-	case KindText, KindBytes, KindJSONPath:
+	case KindText, KindBytes, KindJSONPath, KindEnum:
 		return appendKeyBytes(append(dst, keyBytes), d.S)
 	case KindBool:
 		return append(dst, keyFalse+byte(d.N&1))
@@ -273,7 +273,7 @@ func (r *keyReader) value(k Kind, oid OID, depth int) Datum {
 	case KindFloat4, KindFloat8:
 		r.expect(keyFloat)
 		return Datum{K: k, N: int64(math.Float64bits(floatOfOrdered(r.uint64())))}
-	case KindText, KindBytes, KindJSONPath:
+	case KindText, KindBytes, KindJSONPath, KindEnum:
 		r.expect(keyBytes)
 		return Datum{K: k, S: r.text()}
 	case KindNumeric:

@@ -86,7 +86,7 @@ func info(oid OID) typeInfo {
 	if oid < tableLimit {
 		return typeTable[oid]
 	}
-	return typeInfo{}
+	return userType(oid)
 }
 
 // KindOf returns the kind of a type's values; KindNull for pseudo-types and unknown types.

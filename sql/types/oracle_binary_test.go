@@ -16,7 +16,7 @@ func TestOracleBinary(t *testing.T) {
 	var ours strings.Builder
 	for _, s := range samples {
 		fmt.Fprintf(&ours, "%s %q %s\n", TypeName(s.oid), s.text,
-			hex.EncodeToString(AppendSend(nil, s.oid, s.datum(t))))
+			hex.EncodeToString(AppendSend(nil, s.oid, s.datum(t), nil)))
 	}
 	if !*rewrite {
 		golden(t, "testdata/binary.golden", ours.String())

@@ -100,7 +100,7 @@ func AppendDatum(dst []byte, d Datum) []byte {
 
 // DecodeDatum decodes a value that AppendDatum wrote, and returns the rest; the value aliases b.
 func DecodeDatum(b []byte) (Datum, []byte, error) {
-	if len(b) < 1 || Kind(b[0]) > KindVoid {
+	if len(b) < 1 || Kind(b[0]) > lastKind {
 		return Null, nil, errTuple
 	}
 	var r RowReader

@@ -11,7 +11,7 @@ import (
 //
 //	int, oid, date, time, timestamp, tid, bool   integer
 //	float8, float4                               IEEE, 8 and 4 bytes, little endian
-//	text, bytea, uuid, jsonb, jsonpath, array, record   S
+//	text, bytea, uuid, jsonb, jsonpath, array, record, enum   S
 //	numeric        scale(1) coefficient as integer; scale(1) 0xff: scale(2) and S
 //	timetz         zone(4) integer
 //	interval       months(4) days(4) integer of microseconds
@@ -62,7 +62,7 @@ func decodeInt(s string) (int64, bool) {
 // valueSizeBound returns an upper bound of the bytes that appendValue needs.
 func valueSizeBound(d *Datum) int {
 	switch d.K {
-	case KindText, KindBytes, KindUUID, KindJSONB, KindJSONPath, KindArray, KindRecord:
+	case KindText, KindBytes, KindUUID, KindJSONB, KindJSONPath, KindArray, KindRecord, KindEnum:
 		return len(d.S)
 	case KindNumeric:
 		return max(9, 3+len(d.S))
@@ -80,7 +80,7 @@ func valueSizeBound(d *Datum) int {
 
 func appendValue(dst []byte, d *Datum) []byte {
 	switch d.K {
-	case KindText, KindBytes, KindUUID, KindJSONB, KindJSONPath, KindArray, KindRecord:
+	case KindText, KindBytes, KindUUID, KindJSONB, KindJSONPath, KindArray, KindRecord, KindEnum:
 		return append(dst, d.S...)
 	case KindBool, KindInt, KindOid, KindDate, KindTime, KindTimestamp, KindTid:
 		return appendInt(dst, d.N)
@@ -111,7 +111,7 @@ func appendValue(dst []byte, d *Datum) []byte {
 // decodeValue decodes a Datum of kind k that appendValue wrote; its S aliases s.
 func decodeValue(k Kind, s string) (Datum, error) {
 	switch k {
-	case KindText, KindBytes, KindJSONB, KindJSONPath, KindArray, KindRecord:
+	case KindText, KindBytes, KindJSONB, KindJSONPath, KindArray, KindRecord, KindEnum:
 		return Datum{K: k, S: s}, nil
 	case KindInt, KindTimestamp, KindDate, KindTime, KindOid, KindTid, KindBool:
 		n, ok := decodeInt(s)

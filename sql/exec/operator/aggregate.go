@@ -86,7 +86,7 @@ func lookupFor(n *plan.Aggregate, oids []types.OID) lookupKind {
 	switch types.KindOf(oids[0]) {
 	case types.KindInt, types.KindOid, types.KindBool, types.KindDate, types.KindTime, types.KindTimestamp:
 		return lookupInt
-	case types.KindText, types.KindBytes, types.KindUUID:
+	case types.KindText, types.KindBytes, types.KindUUID, types.KindEnum:
 		return lookupText
 	}
 	return lookupBytes

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"time"
 
 	"github.com/sherddb/sherd/sql/types"
@@ -21,10 +22,23 @@ func AppendEnv(dst []byte, e *types.Env) []byte {
 	dst = appendInt(dst, int64(e.ExtraFloatDigits))
 	dst = appendBool(dst, e.LowFloatDigits)
 	dst = appendBool(dst, e.ByteaEscape)
-	return appendInt(dst, e.Now)
+	dst = appendInt(dst, e.Now)
+	if len(e.Uncommitted) == 0 {
+		return dst
+	}
+	dst = appendUint(dst, uint64(len(e.Uncommitted)))
+	for i := range e.Uncommitted {
+		x := &e.Uncommitted[i]
+		dst = appendUint(appendText(appendUint(dst, uint64(x.OID)), x.Name), uint64(len(x.Values)))
+		for _, v := range x.Values {
+			dst = appendBool(appendText(appendText(dst, v.Rank), v.Text), v.Unsafe)
+		}
+	}
+	return dst
 }
 
-// DecodeEnv decodes the output of AppendEnv. The caller has to set RegIn and RegOut.
+// DecodeEnv decodes the output of AppendEnv. The caller has to set RegIn, RegOut and the functions of
+// enums.
 func DecodeEnv(b []byte) (*types.Env, error) {
 	r := newReader(b, "settings of a session")
 	zone := r.text()
@@ -36,6 +50,9 @@ func DecodeEnv(b []byte) (*types.Env, error) {
 	if e.DateFormat > types.DateGerman || e.DateOrder > types.OrderYMD || e.IntervalFormat > types.IntervalISO {
 		r.fail()
 	}
+	if r.s != "" { // since there are types of users
+		e.Uncommitted = r.enums()
+	}
 	if err := r.end(); err != nil || zone == "" {
 		return e, err
 	}
@@ -45,4 +62,16 @@ func DecodeEnv(b []byte) (*types.Env, error) {
 	}
 	e.Zone, e.ZoneName = loc, name
 	return e, nil
+}
+
+func (r *reader) enums() []types.Enum {
+	var out []types.Enum
+	for range r.count() {
+		x := types.Enum{OID: types.OID(r.upTo(math.MaxUint32)), Name: r.text()}
+		for range r.count() {
+			x.Values = append(x.Values, types.EnumValue{Rank: r.text(), Text: r.text(), Unsafe: r.bool()})
+		}
+		out = append(out, x)
+	}
+	return out
 }

@@ -131,7 +131,7 @@ func (r *RowReader) Reset(b []byte) error {
 	r.r.s = r.r.s[batchHead:]
 	r.kinds = r.r.take(cols)
 	for i := range cols {
-		if k := r.kinds[i]; k > byte(types.KindVoid) && k != mixed {
+		if k := r.kinds[i]; int(k) >= len(layouts) && k != mixed {
 			return errDamaged("rows")
 		}
 	}

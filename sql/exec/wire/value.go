@@ -14,13 +14,14 @@ const (
 	usesS                 // length and bytes
 )
 
-var layouts = [types.KindVoid + 1]byte{
+var layouts = [types.KindEnum + 1]byte{
 	types.KindBool: usesN, types.KindInt: usesN, types.KindOid: usesN, types.KindFloat4: usesFixed,
 	types.KindFloat8: usesFixed, types.KindNumeric: usesA | usesN | usesS, types.KindText: usesS,
 	types.KindBytes: usesS, types.KindUUID: usesS,
 	types.KindDate: usesN, types.KindTime: usesN, types.KindTimeTZ: usesA | usesN, types.KindTimestamp: usesFixed,
 	types.KindInterval: usesA | usesN | usesS, types.KindJSONB: usesS, types.KindJSONPath: usesS,
 	types.KindArray: usesS, types.KindRecord: usesS, types.KindBit: usesA | usesS, types.KindTid: usesN,
+	types.KindEnum: usesS,
 }
 
 // appendValue appends a datum without its kind; nothing for null.
@@ -69,7 +70,7 @@ func (r *reader) value(d *types.Datum, k types.Kind) {
 
 func (r *reader) kind() types.Kind {
 	k := types.Kind(r.byte())
-	if k > types.KindVoid {
+	if int(k) >= len(layouts) {
 		r.fail()
 		return types.KindNull
 	}

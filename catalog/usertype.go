@@ -1,0 +1,311 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	pb "github.com/sherddb/sherd/catalog/catalogpb"
+	"github.com/sherddb/sherd/internal/pgerr"
+)
+
+// Type is a type that a user has defined.
+type Type struct {
+	OID      OID // its number in the catalog; TypeOID is the one of pg_type
+	Database OID
+	Schema   OID
+	Name     string
+	Owner    OID // role
+	Comment  string
+	Kind     TypeKind
+	Labels   []EnumLabel // of an enum, by rank
+}
+
+// TypeKind is pg_type.typtype.
+type TypeKind byte
+
+// EnumType is the kind of the types of CREATE TYPE … AS ENUM.
+const EnumType TypeKind = 'e'
+
+// EnumLabel is a value of an enum.
+type EnumLabel struct {
+	OID  OID
+	Text string
+	// Rank is what rows hold. Values are ordered by its bytes, and it never changes.
+	Rank  string
+	Order float32 // pg_enum.enumsortorder
+}
+
+// The OIDs of enums in pg_type are computed from their numbers, so that the kind of a type follows
+// from its OID: rows can be read without the catalog. Those of their array types have one more bit.
+// Package sql/types has the same numbers.
+const (
+	enumTypes   OID = 3 << 28
+	arrayOfEnum OID = 1 << 27
+)
+
+// TypeOID returns the type's OID in pg_type.
+func (t *Type) TypeOID() OID { return enumTypes | t.OID }
+
+// TypeNumber returns the number of the type that has an OID in pg_type, or whose array type has it;
+// 0: it is no type of a user.
+func TypeNumber(oid OID) OID {
+	if oid>>28 != enumTypes>>28 {
+		return 0
+	}
+	return oid &^ (enumTypes | arrayOfEnum)
+}
+
+// Label returns the value of an enum with a text, nil if there is none.
+func (t *Type) Label(text string) *EnumLabel {
+	for i := range t.Labels {
+		if t.Labels[i].Text == text {
+			return &t.Labels[i]
+		}
+	}
+	return nil
+}
+
+// Ranked returns the value of an enum with a rank, nil if there is none.
+func (t *Type) Ranked(rank string) *EnumLabel {
+	i, ok := slices.BinarySearchFunc(t.Labels, rank,
+		func(l EnumLabel, r string) int { return strings.Compare(l.Rank, r) })
+	if !ok {
+		return nil
+	}
+	return &t.Labels[i]
+}
+
+// Clone returns a copy of a type that may be changed (K1).
+func (t *Type) Clone() *Type {
+	c := *t
+	c.Labels = slices.Clone(t.Labels)
+	return &c
+}
+
+// Put creates a type or replaces its definition.
+func (t *Type) Put(c *Change) error {
+	if c.base.version > 0 && c.base.Schema(t.Schema) != nil {
+		// conflict if the schema is renamed or dropped meanwhile
+		c.add(requireOp, newKey(schemaObject, uint64(t.Schema)), nil)
+	}
+	return c.put(t.Clone())
+}
+
+// Drop drops a type, which nothing may use when the change is applied (2BP01).
+func (t *Type) Drop(c *Change) { c.drop(typeObject, uint64(t.OID)) }
+
+// TypeByOID returns the type with a number, nil if there is none.
+func TypeByOID(v *View, oid OID) *Type { return get[*Type](v, newKey(typeObject, uint64(oid))) }
+
+// TypeNamed returns the type with a name in a schema, nil if there is none. Row types of tables are
+// not found.
+func TypeNamed(v *View, schema OID, name string) *Type {
+	return byName[*Type](v, typeNames, schema, name)
+}
+
+// TypesIn returns the types of a schema by name.
+func TypesIn(v *View, schema OID) iter.Seq[*Type] {
+	return func(yield func(*Type) bool) {
+		for _, t := range named[*Type](v, typeNames, schema) {
+			if t != nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// TypesOf returns the types of a database by OID.
+func TypesOf(v *View, database OID) iter.Seq[*Type] {
+	return func(yield func(*Type) bool) {
+		for t := range all[*Type](v, typeObject) {
+			if t.Database == database && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Uncommitted reports whether v is the preview of a transaction that has added a value to an enum
+// which exists already. Such a value may not be used before the transaction has committed, because
+// the value would stay in rows and indexes if it was rolled back.
+func (l *EnumLabel) Uncommitted(v *View, t *Type) bool {
+	if v.onto == nil {
+		return false
+	}
+	was := TypeByOID(v.onto, t.OID)
+	return was != nil && !slices.ContainsFunc(was.Labels, func(o EnumLabel) bool { return o.OID == l.OID })
+}
+
+// UncommittedTypes returns the types of a database that the transaction whose preview v is has
+// created or changed.
+func UncommittedTypes(v *View, database OID) []*Type {
+	if v.onto == nil {
+		return nil
+	}
+	var out []*Type
+	for t := range TypesOf(v, database) {
+		was := TypeByOID(v.onto, t.OID)
+		if was == nil || !slices.Equal(was.Labels, t.Labels) || was.Name != t.Name || was.Schema != t.Schema {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// hasRowType reports whether a type has the name of the table: its row type.
+func (t *Table) hasRowType() bool { return t.Kind == KindTable || t.Kind == KindView }
+
+// usedTypes returns the numbers of the types of users that the columns and expressions of a table, or
+// the query of a view, use.
+func (t *Table) usedTypes() []OID {
+	var out []OID
+	add := func(n OID) {
+		if n != 0 && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Stored() {
+			add(TypeNumber(c.Type))
+			typesInText(c.Default, add)
+			typesInText(c.Generated, add)
+		}
+	}
+	for i := range t.Constraints {
+		typesInText(t.Constraints[i].Check, add)
+	}
+	for i := range t.Indexes {
+		for _, text := range t.Indexes[i].Expressions {
+			typesInText(text, add)
+		}
+		typesInText(t.Indexes[i].Predicate, add)
+	}
+	for i := range t.Statistics {
+		for _, text := range t.Statistics[i].Expressions {
+			typesInText(text, add)
+		}
+	}
+	if t.View != nil {
+		typesInText(t.View.Query, add)
+	}
+	return out
+}
+
+// Types of users in the text of stored expressions are named by their OIDs, so that they can be
+// renamed: sherd.type_805322752, and in constants sherd.value_805322752, whose text is the rank of
+// the value.
+const (
+	storedTypeName  = "sherd.type_"
+	storedValueName = "sherd.value_"
+)
+
+// typesInText calls f with the number of each type that a stored expression names.
+func typesInText(text string, f func(OID)) {
+	for _, prefix := range []string{storedTypeName, storedValueName} {
+		for rest := text; ; {
+			_, after, ok := strings.Cut(rest, prefix)
+			if !ok {
+				break
+			}
+			rest = after
+			end := strings.IndexFunc(after, func(r rune) bool { return r < '0' || r > '9' })
+			if end < 0 {
+				end = len(after)
+			}
+			if n, err := strconv.ParseUint(after[:end], 10, 32); err == nil {
+				f(TypeNumber(OID(n)))
+			}
+		}
+	}
+}
+
+// TypeInText reports whether a stored expression names a type.
+func (t *Type) TypeInText(text string) bool {
+	found := false
+	typesInText(text, func(n OID) { found = found || n == t.OID })
+	return found
+}
+
+// UsersOf returns the tables whose columns or expressions use a type.
+func (t *Type) UsersOf(v *View) []*Table {
+	var out []*Table
+	for x := range v.Tables(t.Database) {
+		if slices.Contains(x.usedTypes(), t.OID) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// checkUsedTypes checks that the types that a table uses exist.
+func checkUsedTypes(v *View, t *Table) error {
+	for _, n := range t.usedTypes() {
+		if x := TypeByOID(v, n); x == nil || x.Database != t.Database {
+			return pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", enumTypes|n)
+		}
+	}
+	return nil
+}
+
+// checkTypeUnused returns an error if a table uses a dropped type.
+func checkTypeUnused(v *View, t *Type) error {
+	for _, x := range t.UsersOf(v) {
+		return pgerr.New(pgerr.DependentObjectsStillExist,
+			"cannot drop type %s because other objects depend on it", t.Name).
+			WithDetail("table %s depends on type %s", x.Name, t.Name).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	return nil
+}
+
+func (t *Type) check() error {
+	if err := errors.Join(checkName(t.Name), checkOID(t.OID)); err != nil {
+		return err
+	}
+	if t.Kind != EnumType {
+		return fmt.Errorf("type of kind %q", rune(t.Kind))
+	}
+	if t.OID >= arrayOfEnum {
+		return pgerr.New(pgerr.ConfigurationLimitExceeded, "the cluster has used up the numbers of types")
+	}
+	texts := map[string]bool{}
+	for i := range t.Labels {
+		l := &t.Labels[i]
+		switch {
+		case l.OID == 0 || l.Rank == "" || i > 0 && t.Labels[i-1].Rank >= l.Rank:
+			return fmt.Errorf("value %q of an enum has no OID, or is out of order", l.Text)
+		case texts[l.Text]:
+			return pgerr.New(pgerr.DuplicateObject, `enum label "%s" already exists`, l.Text)
+		}
+		texts[l.Text] = true
+	}
+	return nil
+}
+
+func encodeType(t *Type) *pb.Type {
+	p := &pb.Type{
+		Oid: t.OID, Database: t.Database, Schema: t.Schema, Name: t.Name, Owner: t.Owner, Comment: t.Comment,
+		Kind: uint32(t.Kind),
+	}
+	for i := range t.Labels {
+		l := &t.Labels[i]
+		p.Labels = append(p.Labels, &pb.EnumLabel{Oid: l.OID, Text: l.Text, Rank: []byte(l.Rank), Order: l.Order})
+	}
+	return p
+}
+
+func decodeType(p *pb.Type) *Type {
+	t := &Type{
+		OID: p.GetOid(), Database: p.GetDatabase(), Schema: p.GetSchema(), Name: p.GetName(), Owner: p.GetOwner(),
+		Comment: p.GetComment(), Kind: TypeKind(p.GetKind()),
+	}
+	for _, l := range p.GetLabels() {
+		t.Labels = append(t.Labels, EnumLabel{l.GetOid(), l.GetText(), string(l.GetRank()), l.GetOrder()})
+	}
+	return t
+}
