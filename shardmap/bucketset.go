@@ -3,6 +3,7 @@ package shardmap
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -96,10 +97,30 @@ func (s BucketSet) Union(t BucketSet) BucketSet {
 	return NewBucketSet(slices.Concat(s.ivs, t.ivs)...)
 }
 
-// Intersect returns the buckets of both sets.
+// UnionOf returns the buckets of several sets.
+func UnionOf(sets ...BucketSet) BucketSet {
+	if len(sets) == 1 {
+		return sets[0]
+	}
+	var all []Interval
+	for _, s := range sets {
+		all = append(all, s.ivs...)
+	}
+	return NewBucketSet(all...)
+}
+
+// Intersect returns the buckets of both sets. If one of them is a single interval, it takes time
+// logarithmic in the intervals of the other one.
 func (s BucketSet) Intersect(t BucketSet) BucketSet {
+	if len(s.ivs) == 1 {
+		s, t = t, s
+	}
+	i := 0
+	if len(t.ivs) == 1 {
+		i = sort.Search(len(s.ivs), func(i int) bool { return s.ivs[i].Hi > t.ivs[0].Lo })
+	}
 	var out []Interval
-	for i, j := 0, 0; i < len(s.ivs) && j < len(t.ivs); {
+	for j := 0; i < len(s.ivs) && j < len(t.ivs); {
 		if v := s.ivs[i].Intersect(t.ivs[j]); !v.Empty() {
 			out = append(out, v)
 		}

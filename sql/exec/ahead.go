@@ -69,7 +69,7 @@ func (o *gatherOp) readSets(x *operator.Execution, sets []string, keep func(set 
 		return internal("a fragment was asked to read ahead")
 	}
 	a.sets = a.sets[:0]
-	var all shardmap.BucketSet
+	var all []shardmap.BucketSet
 	for i, values := range sets {
 		if _, err := operator.SetOuters(x, a.each.Params, []byte(values)); err != nil {
 			return err
@@ -83,14 +83,16 @@ func (o *gatherOp) readSets(x *operator.Execution, sets []string, keep func(set 
 		}
 		a.sets = append(a.sets, aheadSet{i, values, set})
 		if o.router.Lateral() || len(a.sets) == 1 {
-			all = all.Union(set)
+			all = append(all, set)
 		}
 	}
 	if len(a.sets) == 0 {
 		return nil
 	}
 	width := len(o.node.Cols)
-	return o.read(c, all, func(row types.Row) error { return keep(int(row[width].N), row[:width]) })
+	return o.read(c, shardmap.UnionOf(all...), func(row types.Row) error {
+		return keep(int(row[width].N), row[:width])
+	})
 }
 
 // outersFor returns the outer values of a task, with the sets that some of its buckets are for.
