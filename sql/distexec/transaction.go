@@ -52,6 +52,12 @@ type taskPart struct {
 	part kv.Part
 }
 
+// Here reports whether tasks run on this node, which leads the fragment.
+func (p *taskPart) Here() bool {
+	_, ok := p.part.(*fragment.Part)
+	return ok
+}
+
 // Run implements exec.Fragment.
 func (p *taskPart) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	switch at := p.part.(type) {

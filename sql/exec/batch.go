@@ -80,7 +80,7 @@ func (s *stream) fetch(w *workers) (ok bool, err error) {
 		w.pool.Put(s.b)
 		s.b = nil
 	}
-	b, open := <-s.from.out
+	b, open := w.fetch(s.from)
 	if !open {
 		return false, nil
 	}

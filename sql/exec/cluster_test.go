@@ -100,6 +100,9 @@ func overTheWire(task *exec.Task) (*exec.Task, error) {
 	return task.WithPlan(n), nil
 }
 
+// Here has tasks begin in the gateway's goroutine, but for those of one fragment.
+func (f fragment) Here() bool { return f.tx.Fragment() != 2 }
+
 func (f fragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	sent, err := overTheWire(task)
 	if err != nil {

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -200,7 +201,7 @@ func (o *gatherOp) one(c *Ctx, s shardmap.Share, emit Emit) error {
 	return c.fault(err)
 }
 
-// many runs the fragments' tasks in parallel and merges their rows.
+// many runs the fragments' tasks and merges their rows.
 func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit Emit) error {
 	ctx, cancel := context.WithCancel(c.ctx())
 	w := &workers{ctx: ctx, gateway: c.Gateway, seen: c.seen, order: o.merge}
@@ -221,7 +222,6 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 		o.fill(task, c, t, s, outers)
 		w.start(f, task, s)
 	}
-	go w.close()
 	err := w.collect(emit)
 	cancel()
 	w.wait()
@@ -248,7 +248,9 @@ func (o *gatherOp) many(c *Ctx, t txn.Timestamp, shares []shardmap.Share, emit E
 	return c.Cancelled()
 }
 
-// workers are the running tasks of one Gather.
+// workers are the running tasks of one Gather. Tasks on this node begin one after the other in the
+// gateway's goroutine, because most tasks of short statements end sooner than another goroutine
+// wakes up. When one of them turns out to be long, all that have not ended go on in parallel.
 type workers struct {
 	ctx     context.Context
 	all     []*worker
@@ -268,14 +270,20 @@ type workers struct {
 
 // worker is the running task of one fragment.
 type worker struct {
-	share   shardmap.Share
-	out     chan *batch
-	sent    counter
-	result  Result // set before the worker ends
-	err     error
-	done    chan struct{}
-	missing error     // why the answer does without the fragment
-	inner   []*worker // replace this one if its buckets had moved
+	share shardmap.Share
+	// next runs the task until it has a batch, and stop ends it. A batch that is nil says that the
+	// task has read many rows.
+	next     func() (*batch, bool)
+	stop     func()
+	parallel bool        // next is called by a goroutine of its own
+	out      chan *batch // of a parallel task
+	sent     counter
+	last     bool // no batch comes behind the present one
+	batches  int
+	result   Result // set before the worker ends
+	err      error
+	missing  error     // why the answer does without the fragment
+	inner    []*worker // replace this one if its buckets had moved
 }
 
 // Batches that a fragment may be ahead of the gateway. A LIMIT may end a merge soon.
@@ -284,8 +292,20 @@ const (
 	mergedBatchesAhead = 1
 )
 
+// here is a fragment whose tasks run in the goroutine that runs them.
+type here interface{ Here() bool }
+
 func (w *workers) start(f Fragment, task *Task, s shardmap.Share) {
-	p := &worker{share: s, done: make(chan struct{})}
+	p := &worker{share: s}
+	p.next, p.stop = iter.Pull(func(yield func(*batch) bool) { w.work(p, f, task, yield) })
+	w.all = append(w.all, p)
+	if x, ok := f.(here); !ok || !x.Here() || task.Changes() {
+		w.run(p)
+	}
+}
+
+// run has a task go on in a goroutine of its own.
+func (w *workers) run(p *worker) {
 	switch {
 	case w.merging():
 		p.out = make(chan *batch, mergedBatchesAhead)
@@ -295,25 +315,47 @@ func (w *workers) start(f Fragment, task *Task, s shardmap.Share) {
 	default:
 		p.out = w.shared
 	}
-	w.all = append(w.all, p)
-	w.wg.Add(1)
-	go func() {
-		defer w.wg.Done()
-		defer close(p.done)
-		w.work(p, f, task)
-	}()
+	p.parallel = true
+	w.wg.Go(func() {
+		defer p.stop()
+		if w.merging() {
+			defer close(p.out)
+		}
+		for {
+			b, ok := p.next()
+			switch {
+			case !ok:
+				return
+			case b == nil:
+				continue
+			}
+			select {
+			case p.out <- b:
+			case <-w.ctx.Done():
+				return
+			}
+		}
+	})
 }
 
-func (w *workers) work(p *worker, f Fragment, task *Task) {
+// spread has all tasks go on in parallel.
+func (w *workers) spread() {
+	for _, p := range w.all {
+		if !p.parallel && !p.last {
+			w.run(p)
+		}
+	}
+}
+
+// work runs a task and yields its rows in batches.
+func (w *workers) work(p *worker, f Fragment, task *Task, yield func(*batch) bool) {
 	b := w.batch()
 	send := func() error {
-		select {
-		case p.out <- b:
-			b = w.batch()
-			return nil
-		case <-w.ctx.Done():
+		if !yield(b) {
 			return operator.ErrStop
 		}
+		b = w.batch()
+		return nil
 	}
 	start, size := time.Now(), batchRows
 	if w.merging() {
@@ -328,6 +370,11 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 		size = min(size*batchRowsStep, batchRows)
 		return send()
 	}
+	task.pause = func() {
+		if !p.parallel {
+			yield(nil) // if the gateway needs no more rows, it has cancelled the context
+		}
+	}
 	p.result, p.err = w.gateway.run(w.ctx, f, task, take)
 	if moved := (*txn.MovedError)(nil); errors.As(p.err, &moved) && p.sent.rows == 0 {
 		p.err = w.elsewhere(p, task, p.err, take)
@@ -338,22 +385,15 @@ func (w *workers) work(p *worker, f Fragment, task *Task) {
 	if p.result.Elapsed == 0 {
 		p.result.Elapsed = time.Since(start)
 	}
-	if p.err == nil && len(b.rows) > 0 {
-		p.err = send()
-	}
 	// The gateway needs no more rows; errStop of the task's own plan does not leave it.
 	if p.err == operator.ErrStop {
 		p.err = nil
 	}
-	if p.err != nil {
+	if p.last = true; p.err != nil {
 		b.rows, b.err = nil, p.err
-		select {
-		case p.out <- b:
-		case <-w.ctx.Done():
-		}
 	}
-	if w.merging() {
-		close(p.out)
+	if b.err != nil || len(b.rows) > 0 {
+		yield(b)
 	}
 }
 
@@ -367,16 +407,15 @@ func (w *workers) collect(emit Emit) error {
 	return w.unordered(emit)
 }
 
-// close closes the shared channel after the last worker.
-func (w *workers) close() {
-	w.wg.Wait()
-	if w.shared != nil {
-		close(w.shared)
+// wait ends all tasks; the context is cancelled by then.
+func (w *workers) wait() {
+	for _, p := range w.all {
+		if !p.parallel {
+			p.stop()
+		}
 	}
+	w.wg.Wait()
 }
-
-// wait waits for all workers; the context is cancelled by then.
-func (w *workers) wait() { w.wg.Wait() }
 
 func (w *workers) batch() *batch {
 	if b, ok := w.pool.Get().(*batch); ok {
@@ -386,17 +425,71 @@ func (w *workers) batch() *batch {
 	return &batch{}
 }
 
-func (w *workers) unordered(emit Emit) error {
-	for b := range w.shared {
-		if b.err != nil {
-			return b.err
+// advance runs a task that is not parallel until it has a batch; ok is false at its end. If it is
+// long, all tasks go on in parallel, and there may be no batch yet.
+func (w *workers) advance(p *worker) (b *batch, ok bool) {
+	if b, ok = p.next(); !ok {
+		p.last = true
+		return nil, false
+	}
+	p.batches++
+	if long := b == nil || !w.merging() || p.batches > 1; long && !p.last {
+		w.spread()
+	}
+	return b, true
+}
+
+// fetch returns the next batch of a worker whose rows are merged; ok is false at the end.
+func (w *workers) fetch(p *worker) (b *batch, ok bool) {
+	for !p.parallel {
+		if b, ok = w.advance(p); !ok || b != nil {
+			return b, ok
 		}
-		for _, r := range b.rows {
-			if err := emit(r); err != nil {
+	}
+	b, ok = <-p.out
+	return b, ok
+}
+
+func (w *workers) unordered(emit Emit) error {
+	for _, p := range w.all {
+		for !p.parallel {
+			b, ok := w.advance(p)
+			if !ok {
+				break
+			}
+			if err := w.emit(b, emit); err != nil {
 				return err
 			}
 		}
-		w.pool.Put(b)
 	}
+	if w.shared == nil {
+		return nil
+	}
+	go func() {
+		w.wg.Wait()
+		close(w.shared)
+	}()
+	for b := range w.shared {
+		if err := w.emit(b, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit emits the rows of a batch; nil has none.
+func (w *workers) emit(b *batch, emit Emit) error {
+	if b == nil {
+		return nil
+	}
+	if b.err != nil {
+		return b.err
+	}
+	for _, r := range b.rows {
+		if err := emit(r); err != nil {
+			return err
+		}
+	}
+	w.pool.Put(b)
 	return nil
 }

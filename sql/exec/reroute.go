@@ -87,7 +87,6 @@ func (w *workers) elsewhere(p *worker, task *Task, refused error, emit Emit) err
 		t.Epoch, t.Buckets, t.Seen = m.Epoch(), s.Buckets, w.seen(s.Fragment)
 		inner.start(f, &t, s)
 	}
-	go inner.close()
 	return inner.collect(emit)
 }
 

@@ -49,6 +49,7 @@ type Task struct {
 	reads    *snapshot      // of the statement, if the fragment chooses T
 	work     *operator.Work // gets what the steps do, only within one process
 	rerouted int            // how often it was split by a newer map
+	pause    func()         // called after some rows, only within one process; nil: it is not
 }
 
 // Start sets the timestamp that a fragment has chosen, before its first row. It may be called again
@@ -127,7 +128,7 @@ func RunTask(ctx context.Context, tx Tx, task *Task, emit Emit) (Result, error) 
 			Ctx: expr.Ctx{
 				Context: ctx, Params: task.Params, Env: task.Env, Session: task.Session, Run: in.runs, Outers: outers,
 			},
-			Mem: task.Mem, Work: task.work,
+			Mem: task.Mem, Work: task.work, Pause: task.pause,
 		},
 		Limits: task.Limits, local: l,
 	}

@@ -307,6 +307,9 @@ func overTheWire(task *exec.Task) (*exec.Task, error) {
 	return task.WithPlan(n), nil
 }
 
+// Here has tasks begin in the gateway's goroutine.
+func (f fragment) Here() bool { return true }
+
 func (f fragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
 	f.tasks.Add(1)
 	sent, err := overTheWire(task)

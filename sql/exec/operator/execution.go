@@ -31,6 +31,8 @@ type Execution struct {
 	Work *Work
 	// Statement is the executor's own context, for the operators that are not of this package.
 	Statement any
+	// Pause is called by Tick after some rows, and then again; nil: it is not.
+	Pause func()
 
 	ticks uint32
 }
@@ -42,8 +44,11 @@ var ErrStop = errors.New("exec: enough rows")
 // Tick is called for each row by code that may run long; it notices that the statement was
 // cancelled.
 func (c *Execution) Tick() error {
-	if c.ticks++; c.ticks&255 != 0 {
+	if c.ticks++; c.ticks&63 != 0 {
 		return nil
+	}
+	if c.Pause != nil {
+		c.Pause()
 	}
 	return c.Cancelled()
 }
