@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"unsafe"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
@@ -107,6 +109,8 @@ type grouping struct {
 	extra  int64
 	rest   *partitions // nil: the table has room
 	width  int         // of the rows in rest
+	text   []byte      // of the keys of a group whose rows are neighbours
+	empty  int64       // extra of such a group before its first row
 	kept   []*keptFile // by aggregate, of those whose kept rows have no room; nil: of none
 }
 
@@ -132,26 +136,16 @@ func (o *aggregateOp) Run(c *Execution, emit Emit) error {
 // neighbours keeps one group at a time, because the rows of each are neighbours.
 func (g *grouping) neighbours(emit Emit) error {
 	var last []byte
-	end := func() error {
-		if len(g.groups) == 0 {
-			return nil
-		}
-		if err := g.finish(emit); err != nil {
-			return err
-		}
-		g.free()
-		return nil
-	}
 	err := g.o.child.Run(g.c, func(row types.Row) error {
 		key, _, err := g.o.keys.encode(g.c, row)
 		if err != nil {
 			return err
 		}
 		if len(g.groups) == 0 || string(key) != string(last) {
-			if err := end(); err != nil {
+			if err := g.endNeighbours(emit); err != nil {
 				return err
 			}
-			if _, err := g.surely(g.o.keys.vals, 0); err != nil {
+			if err := g.beginNeighbours(); err != nil {
 				return err
 			}
 			last = append(last[:0], key...)
@@ -161,7 +155,52 @@ func (g *grouping) neighbours(emit Emit) error {
 	if err != nil {
 		return err
 	}
-	return end()
+	return g.endNeighbours(emit)
+}
+
+// beginNeighbours begins a group with the keys that were encoded last. It uses the memory of the
+// group before.
+func (g *grouping) beginNeighbours() error {
+	if len(g.groups) == 0 {
+		_, err := g.surely(g.o.keys.vals, 0)
+		g.empty = g.extra
+		return err
+	}
+	gr := g.groups[0]
+	g.text = g.text[:0]
+	for i, d := range g.o.keys.vals {
+		if d.S != "" {
+			from := len(g.text)
+			g.text = append(g.text, d.S...)
+			d.S = unsafe.String(&g.text[from], len(d.S))
+		}
+		gr.keys[i] = d
+	}
+	for i, a := range g.o.aggs {
+		gr.states[i] = a.newState(&g.mem)
+	}
+	return nil
+}
+
+// endNeighbours emits the group that there is.
+func (g *grouping) endNeighbours(emit Emit) error {
+	if len(g.groups) == 0 {
+		return nil
+	}
+	if g.o.keepsRows {
+		if err := g.finish(emit); err != nil {
+			return err
+		}
+		g.free()
+		return nil
+	}
+	err := g.result(g.groups[0])
+	g.mem.Release(g.extra - g.empty)
+	g.extra = g.empty
+	if err != nil {
+		return err
+	}
+	return emit(g.o.out)
 }
 
 // begin makes the table, which is empty.
