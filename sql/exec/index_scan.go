@@ -240,7 +240,7 @@ func (o *scanOp) follow(c *Ctx, view View, key, value []byte) error {
 		return err
 	}
 	o.key = row
-	if o.entry != nil {
+	if o.entries.reader != nil {
 		return o.takeEntry(key, row[table.KeyAt:])
 	}
 	return o.present(c, view, row)

@@ -33,7 +33,7 @@ type scanOp struct {
 	desc      bool
 	anyOrder  bool
 	index     *indexValues
-	entry     *table.EntryReader // nil: entries of the index do not have all that the scan reads
+	entries   entriesAlone
 	hot       *splitdoc.Combiner // nil: none of the rows is a split document
 	span      *route.Span
 	out       types.Row
@@ -46,6 +46,13 @@ type scanOp struct {
 	emit      Emit
 	takeRow   func(key, value []byte) error // take, bound once
 	removed   int64
+}
+
+// entriesAlone is how a scan reads entries of its index without their rows.
+type entriesAlone struct {
+	reader *table.EntryReader // nil: they do not have all that the scan reads
+	filter expr.Eval          // what they need not meet anyway
+	unread []int              // slots that they do not have
 }
 
 // Removed implements operator.Filtering.
@@ -86,7 +93,7 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	for _, e := range []struct {
 		into *expr.Eval
 		from query.Expr
-	}{{&o.filter, n.Filter}, {&o.array, n.KeyArray}} {
+	}{{&o.filter, n.Filter}, {&o.array, n.KeyArray}, {&o.entries.filter, n.EntryFilter}} {
 		if *e.into, err = k.Optional(e.from); err != nil {
 			return nil, err
 		}
@@ -97,7 +104,7 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	if o.span, err = k.span(t, n); err != nil {
 		return nil, err
 	}
-	if o.entry, err = o.entryReader(n); err != nil {
+	if o.entries.reader, err = o.entryReader(n); err != nil {
 		return nil, err
 	}
 	if len(n.Keys) > 0 {
@@ -111,6 +118,14 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 // entryReader returns a reader of the entries that the scan reads, nil if it has to read the rows.
 func (o *scanOp) entryReader(n *plan.Scan) (*table.EntryReader, error) {
 	columns, ok := n.EntryColumns()
+	if !n.EntryAlone {
+		o.entries.filter = o.filter
+	}
+	for slot := range n.Slots {
+		if !slices.ContainsFunc(columns, func(c plan.EntryColumn) bool { return c.Slot == slot }) {
+			o.entries.unread = append(o.entries.unread, slot)
+		}
+	}
 	switch {
 	case !ok:
 		return nil, nil
@@ -232,10 +247,13 @@ func (o *scanOp) takeEntry(key, primaryKey []byte) error {
 		return err
 	}
 	o.c.local.read++
-	if err := o.entry.Read(o.out, key, primaryKey); err != nil {
+	if err := o.entries.reader.Read(o.out, key, primaryKey); err != nil {
 		return err
 	}
-	return o.pass(o.filter.Holds(&o.c.Ctx, o.out))
+	for _, slot := range o.entries.unread { // it may be that of a row that was read
+		o.out[slot] = types.Null
+	}
+	return o.pass(o.entries.filter.Holds(&o.c.Ctx, o.out))
 }
 
 // decode decodes a stored row into out and reports whether the filter keeps it.
@@ -388,7 +406,7 @@ func (o *scanOp) followOrder(c *Ctx, view View, primaryKey, value []byte) error 
 	if !c.local.task.Buckets.Contains(p.Bucket) {
 		return c.Tick()
 	}
-	if o.entry != nil && p.Stands(view) {
+	if o.entries.reader != nil && p.Stands(view) {
 		return o.takeEntry(nil, primaryKey)
 	}
 	o.key = append(o.table.AppendRowPrefix(o.key[:0], p.Bucket), primaryKey...)

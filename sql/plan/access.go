@@ -19,6 +19,8 @@ type accessPath struct {
 	rows    float64     // that are read
 	perRow  float64     // cost of each
 	start   float64     // cost before the first
+	alone   bool        // Scan.EntryAlone
+	rest    []query.Expr
 }
 
 // Costs, in units of a row that is read with its neighbours.
@@ -71,7 +73,8 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 			if of != nil && !x.Single() {
 				a.rows = max(1, all*of.Of(slices.Concat(Conjuncts(ix.Where), x.Conds)))
 			}
-			if _, ok := s.columnsIn(x); ok && a.kind != ScanFound {
+			a.rest, a.alone = s.entriesAlone(x, p.unread[s], conds)
+			if _, ok := s.columnsIn(x, func(int) bool { return a.alone }); ok && a.kind != ScanFound {
 				a.perRow = costEntryOnly
 			}
 			out = append(out, a)
@@ -207,6 +210,7 @@ func sortWork(rows, group float64) float64 { return costSort * rows * math.Log2(
 func (a *accessPath) use(p *planner, s *Scan, r *Route) {
 	s.Access, s.Keys, s.KeyArray, s.Index, s.Span = a.kind, nil, nil, nil, nil
 	s.Lo, s.Hi, s.LoInc, s.HiInc, s.Desc, s.AnyOrder = nil, nil, false, false, false, false
+	s.EntryAlone, s.EntryFilter = a.alone, Conjunction(a.rest)
 	r.Index = nil
 	switch a.kind {
 	case ScanKeys:
@@ -318,7 +322,7 @@ func (s *Scan) Conditions() (used, rest query.Expr) {
 		}
 		m := matcher{s: s, conds: Conjuncts(s.Filter)}
 		by.Conds = append(m.usedBy(by, keyColumns(s.Table)), s.lookedUp(keyColumns(s.Table), by.Equal)...)
-		return by.split(s.Filter)
+		return by.split(s.read())
 	case ScanIndex, ScanFound:
 		by := *s.Index
 		if len(by.Conds) == 0 {
@@ -332,9 +336,17 @@ func (s *Scan) Conditions() (used, rest query.Expr) {
 			columns := indexColumns(s.Table, by.Index)
 			by.Conds = append(m.usedBy(&by, columns), s.lookedUp(columns, values)...)
 		}
-		return by.split(s.Filter)
+		return by.split(s.read())
 	}
 	return nil, s.Filter
+}
+
+// read is the filter of a scan as far as entries do not meet it anyway.
+func (s *Scan) read() query.Expr {
+	if s.EntryAlone {
+		return s.EntryFilter
+	}
+	return s.Filter
 }
 
 // lookedUp returns the equalities by which a join looks up rows: each of a column that no condition of

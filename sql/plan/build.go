@@ -74,7 +74,7 @@ func (p *Plan) Cost() float64 { return p.Estimates[p.Root].Total }
 
 // Build plans q.
 func Build(q *query.Query, env Env) (*Plan, error) {
-	p := &planner{env: env, est: newEstimates(env), unions: unions{}}
+	p := &planner{env: env, est: newEstimates(env), unions: unions{}, unread: map[*Scan][]int{}}
 	root, err := p.query(&level{q: q})
 	if err != nil {
 		return nil, err
@@ -97,7 +97,8 @@ type planner struct {
 	drives  int // how often FROM was planned in the order of a query
 	hot     []hotSums
 	unions  unions
-	failed  bool // a constant expression could not be folded
+	unread  map[*Scan][]int // the slots of scans that only their conditions read
+	failed  bool            // a constant expression could not be folded
 }
 
 // level is one query being planned; up is the query whose row is current when this one runs.

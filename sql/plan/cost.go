@@ -23,7 +23,6 @@ const (
 	costGroup = 1.0  // of a row that is put into a group
 	costWrite = 5.0  // of a row that is written
 	costRound = 100  // of a request for one row
-	costSteps = 10   // how often the step of a recursive query runs
 )
 
 // cost is what a step costs in all.
@@ -155,7 +154,7 @@ func (x *estimates) combiningCosts(n Node) costs {
 		before := 0.0
 		for _, c := range n.CTEs {
 			if before += x.cost(c.Plan); c.Step != nil {
-				before += costSteps * x.cost(c.Step)
+				before += stepFactor * x.cost(c.Step)
 			}
 		}
 		return x.costs(n.Child).plus(before, before)

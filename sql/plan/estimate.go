@@ -21,14 +21,22 @@ type estimates struct {
 	// lookups has the cost of one look-up of joins.
 	lookups map[Node]float64
 
+	ctes map[cteRows]float64 // what the scans of WITH queries return
+
 	done   map[Node]Estimate
 	widths map[Node][]float64 // of the columns of the steps in done
 	alone  bool               // requests for several rows are not sent together
 }
 
+// cteRows names the rows of a WITH query: all of them, or those of one step of a recursive one.
+type cteRows struct {
+	id   int
+	work bool
+}
+
 func newEstimates(env Env) estimates {
 	return estimates{
-		known: env.Statistics, also: env.Together, alone: env.Off.Batch,
+		known: env.Statistics, also: env.Together, alone: env.Off.Batch, ctes: map[cteRows]float64{},
 		rowsOf: map[Node]float64{}, costOf: map[Node]costs{}, lookups: map[Node]float64{},
 	}
 }
@@ -255,7 +263,12 @@ func (x *estimates) rows(n Node) float64 {
 	switch n := n.(type) {
 	case *Scan:
 		return x.scanned(n)
-	case *SystemScan, *FunctionScan, *CTEScan:
+	case *SystemScan, *FunctionScan:
+		return guessSystem
+	case *CTEScan:
+		if rows, ok := x.ctes[cteRows{n.ID, n.Work}]; ok {
+			return rows
+		}
 		return guessSystem
 	case *Values:
 		return float64(len(n.Rows))

@@ -29,6 +29,7 @@ func (p *planner) joined(l *level, items []query.From, conds []query.Expr) (part
 	for _, it := range items {
 		j.flatten(it)
 	}
+	j.conds = append(j.conds, restrictions(l, j.conds)...)
 	j.conds = append(j.conds, implied(l, j.conds)...)
 	out, err := j.plan()
 	if err != nil {

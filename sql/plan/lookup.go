@@ -210,6 +210,7 @@ func (j joining) bindTo(binds *[]Bind, v query.Expr, t types.OID) *query.Outer {
 func (k *lookup) unbounded() {
 	s := &k.scan
 	s.Lo, s.Hi, s.Index, s.KeyArray, s.Span, s.Desc, s.AnyOrder = nil, nil, nil, nil, nil, false, false
+	s.EntryAlone, s.EntryFilter = false, nil
 }
 
 // gathered is the lookup as the gateway runs it: in the fragments of what it looks up.

@@ -43,8 +43,35 @@ func narrowed(v query.Expr, t types.OID, as narrowing) query.Expr {
 		return castTo(v, t) // as the comparison does it, by the session's time zone
 	case from == types.Date && (t == types.Timestamp || t == types.TimestampTZ):
 		return timestampOfDate(v, t, as)
+	case from == types.TimestampTZ && (t == types.Timestamp || t == types.Date) && as != toEqual:
+		return localBound(v, t, as)
 	}
 	return nil
+}
+
+// localBound converts an instant to a bound of local times or of days, by the session's time zone.
+// Local times are not in the order of their instants where a zone's clocks are changed, but no zone
+// has changed them by more than a day: so far away is the bound.
+func localBound(v query.Expr, t types.OID, as narrowing) query.Expr {
+	op, limit, open, beyond := "-", "4000-01-01 00:00:00+00 BC", "-infinity", "<"
+	if as == toUpper {
+		op, limit, open, beyond = "+", "290000-01-01 00:00:00+00", "infinity", ">"
+	}
+	last, err := types.Input(types.TimestampTZ, -1, limit, nil)
+	end, err2 := types.Input(t, -1, open, nil)
+	day, err3 := types.Input(types.Interval, -1, "1 day", nil)
+	if err != nil || err2 != nil || err3 != nil {
+		return nil
+	}
+	aDay := &query.Const{T: query.Of(types.Interval), Value: day}
+	local := castTo(v, types.Timestamp)
+	moved := operation(op, types.Timestamp, local, aDay)
+	if t == types.Date {
+		moved = castTo(moved, types.Date)
+	}
+	far := compared(beyond, v, &query.Const{T: query.Of(types.TimestampTZ), Value: last})
+	return caseOf(t, query.When{Cond: far, Result: &query.Const{T: query.Of(t), Value: end}},
+		query.When{Cond: &query.NullTest{T: query.Of(types.Bool), Arg: v, Not: true}, Result: moved})
 }
 
 // related reports whether narrowed converts from one type to the other.
@@ -109,9 +136,12 @@ func intConst(t types.OID, n int64) query.Expr {
 }
 
 // compared applies a comparison that both types have.
-func compared(op string, a, b query.Expr) query.Expr {
+func compared(op string, a, b query.Expr) query.Expr { return operation(op, types.Bool, a, b) }
+
+// operation applies an operator that both types have.
+func operation(op string, ret types.OID, a, b query.Expr) query.Expr {
 	o := pgcatalog.OperatorFor(op, a.Type(), b.Type())
-	return &query.Call{T: query.Of(types.Bool), Proc: pgcatalog.ProcByOID(o.Proc), Args: []query.Expr{a, b}, Op: op}
+	return &query.Call{T: query.Of(ret), Proc: pgcatalog.ProcByOID(o.Proc), Args: []query.Expr{a, b}, Op: op}
 }
 
 // call applies a function of one argument.

@@ -88,6 +88,11 @@ type Scan struct {
 	// AnyOrder is set if rows may come in any order, and only the running statement has the bound of
 	// the index. If that excludes nothing, buckets are read instead.
 	AnyOrder bool
+	// EntryAlone is set if entries of the index are read without their rows although they do not have
+	// all Slots: the others are read by conditions alone that all of the entries meet. EntryFilter is
+	// the rest of Filter.
+	EntryAlone  bool
+	EntryFilter query.Expr
 }
 
 // SystemScan reads a view of pg_catalog, information_schema or sherd; it runs at the gateway.

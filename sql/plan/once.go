@@ -26,6 +26,11 @@ func (p *planner) ctePlans(l *level) ([]CTEPlan, error) {
 		if err != nil {
 			return nil, err
 		}
+		rows := p.est.rows(cp.Plan)
+		if cp.Step != nil {
+			rows += stepFactor * p.est.rows(cp.Step)
+		}
+		p.est.ctes[cteRows{id: id}] = rows
 		out = append(out, cp)
 	}
 	return out, nil
@@ -49,6 +54,10 @@ func (p *planner) child(l *level, q *query.Query) (Node, error) {
 	return p.gather(sub, nil).node, nil
 }
 
+// stepFactor is how many times the rows of its first part the step of a recursive query reads each
+// time, and how often it runs, as PostgreSQL guesses.
+const stepFactor = 10
+
 func (p *planner) recursive(l *level, c *query.CTE, cp *CTEPlan) error {
 	op := c.Query.SetOp
 	if op.Kind != query.Union {
@@ -63,6 +72,7 @@ func (p *planner) recursive(l *level, c *query.CTE, cp *CTEPlan) error {
 	if cp.Plan, err = p.child(whole, op.Left); err != nil {
 		return err
 	}
+	p.est.ctes[cteRows{cp.ID, true}] = stepFactor * p.est.rows(cp.Plan)
 	if cp.Step, err = p.child(whole, op.Right); err != nil {
 		return err
 	}

@@ -229,6 +229,7 @@ func (l *level) extremes(p *planner, cur part, aggs []*query.Agg) part {
 			return cur
 		}
 		first, route, conds := *s, cur.local.route, Conjuncts(s.Filter)
+		p.unread[&first] = p.unread[s]
 		if m := (matcher{s: s}); !m.notNullColumn(a.Args[0]) {
 			conds = append(conds, &query.NullTest{T: query.Of(types.Bool), Arg: a.Args[0], Not: true})
 		}

@@ -286,15 +286,95 @@ func stableText(oid uint32) bool {
 		t.Kind == 'b' && t.Name != "regclass"
 }
 
-// simplify drops constant members of AND and OR.
+// simplify drops constant members of AND and OR, and what constants decide of COALESCE and CASE.
 func simplify(e query.Expr) query.Expr {
 	switch n := e.(type) {
+	case *query.Coalesce:
+		return simplifyCoalesce(n)
+	case *query.Case:
+		return simplifyCase(n)
+	case *query.Call:
+		return simplifyBool(n)
 	case *query.And:
 		return simplifyLogic(n.Args, true, e, func(a []query.Expr) query.Expr { return &query.And{Args: a} })
 	case *query.Or:
 		return simplifyLogic(n.Args, false, e, func(a []query.Expr) query.Expr { return &query.Or{Args: a} })
 	}
 	return e
+}
+
+// simplifyBool returns what a comparison of a boolean with a constant is without it.
+func simplifyBool(n *query.Call) query.Expr {
+	if n.Proc.Src != "booleq" && n.Proc.Src != "boolne" {
+		return n
+	}
+	for i, a := range n.Args {
+		c, ok := a.(*query.Const)
+		if !ok || c.Value.IsNull() {
+			continue
+		}
+		if c.Value.Bool() == (n.Proc.Src == "booleq") {
+			return n.Args[1-i]
+		}
+		return &query.Not{Arg: n.Args[1-i]}
+	}
+	return n
+}
+
+// simplifyCoalesce drops arguments that are null, and those behind one that is not.
+func simplifyCoalesce(n *query.Coalesce) query.Expr {
+	var keep []query.Expr
+	for _, a := range n.Args {
+		c, ok := a.(*query.Const)
+		if ok && c.Value.IsNull() {
+			continue
+		}
+		if keep = append(keep, a); ok {
+			break
+		}
+	}
+	switch {
+	case len(keep) == 0:
+		return &query.Const{T: n.T, Value: types.Null}
+	case len(keep) == len(n.Args):
+		return n
+	}
+	if c, ok := keep[0].(*query.Const); ok {
+		return &query.Const{T: n.T, Value: c.Value}
+	}
+	return &query.Coalesce{T: n.T, Args: keep}
+}
+
+// simplifyCase drops the branches that are never taken, and those behind one that always is.
+func simplifyCase(n *query.Case) query.Expr {
+	if n.Arg != nil {
+		return n
+	}
+	out := &query.Case{T: n.T, Else: n.Else}
+	for _, w := range n.Whens {
+		if isNever(w.Cond) {
+			continue
+		}
+		if isTrue(w.Cond) {
+			out.Else = w.Result
+			break
+		}
+		out.Whens = append(out.Whens, w)
+	}
+	if len(out.Whens) == len(n.Whens) {
+		return n
+	}
+	if len(out.Whens) > 0 {
+		return out
+	}
+	switch e := out.Else.(type) {
+	case nil:
+		return &query.Const{T: n.T, Value: types.Null}
+	case *query.Const:
+		return &query.Const{T: n.T, Value: e.Value}
+	default:
+		return e
+	}
 }
 
 func simplifyLogic(args []query.Expr, neutral bool, whole query.Expr, make func([]query.Expr) query.Expr) query.Expr {

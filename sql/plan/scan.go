@@ -90,7 +90,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 		Base: Base{columnsAt(r, positions)}, Table: r.Table, Alias: r.Alias, Schema: r.SchemaName, Slots: positions,
 	}
 	in := layoutAt(n, positions)
-	var plain, subs []query.Expr
+	var plain, tested, subs []query.Expr
 	var err error
 	for _, c := range conds {
 		e, err := p.rewrite(l, c, in)
@@ -103,7 +103,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 		if stays(e) {
 			subs = append(subs, e)
 		} else {
-			plain = append(plain, e)
+			plain, tested = append(plain, e), append(tested, c)
 		}
 	}
 	local := &locality{rels: []int{n}, firm: []int{n}, route: p.route(s, plain)}
@@ -113,6 +113,9 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 	}
 	if isTrue(s.Filter) {
 		s.Filter = nil
+	}
+	if len(tested) > 0 && len(r.Indexes) > 0 && p.env.OrderedIndexes {
+		p.unread[s] = l.onlyTested(n, positions, tested)
 	}
 	p.choose(s, &local.route, r.Indexes, plain, anyOrder)
 	if of := p.est.columnsOf(&matcher{s: s}, r.Indexes); of != nil {
@@ -277,7 +280,7 @@ func (s *Scan) EntryColumns() (columns []EntryColumn, ok bool) {
 	if s.Sums != nil {
 		return nil, false
 	}
-	return s.columnsIn(x)
+	return s.columnsIn(x, func(int) bool { return s.EntryAlone })
 }
 
 // keyIsColumn reports whether a key of an index is a column and no expression. Before the scan has
@@ -292,8 +295,25 @@ func keyIsColumn(key query.Expr, col int) bool {
 	return false
 }
 
-// columnsIn is EntryColumns for an index; nil is the one in primary key order.
-func (s *Scan) columnsIn(x *IndexScan) (columns []EntryColumn, ok bool) {
+// columnIn returns where the entries of an index with some keys have a slot.
+func (s *Scan) columnIn(keys []query.Expr, slot int) (c EntryColumn, ok bool) {
+	col := s.Slots[slot]
+	if !slices.Contains(exactInKeys, s.Table.Columns[col].Type) {
+		return c, false
+	}
+	of := slices.IndexFunc(keys, func(k query.Expr) bool {
+		return k.Type() == s.Table.Columns[col].Type && keyIsColumn(k, col)
+	})
+	if of >= 0 {
+		return EntryColumn{Slot: slot, Of: of}, true
+	}
+	of = slices.Index(keyPositions(s.Table), col)
+	return EntryColumn{Slot: slot, Of: of, Key: true}, of >= 0
+}
+
+// columnsIn is EntryColumns for an index; nil is the one in primary key order. missing reports whether
+// the value of a slot is not needed.
+func (s *Scan) columnsIn(x *IndexScan, missing func(slot int) bool) (columns []EntryColumn, ok bool) {
 	var keys []query.Expr
 	if x != nil && !x.Index.Def.Primary {
 		if x.Index.Def.Global {
@@ -302,28 +322,138 @@ func (s *Scan) columnsIn(x *IndexScan) (columns []EntryColumn, ok bool) {
 		keys = x.Index.Keys
 	}
 	for slot, col := range s.Slots {
-		if col < 0 {
+		switch {
+		case col < 0:
 			return nil, false
-		}
-		if s.Table.Columns[col].Dropped {
+		case s.Table.Columns[col].Dropped:
 			continue
 		}
-		if !slices.Contains(exactInKeys, s.Table.Columns[col].Type) {
+		c, ok := s.columnIn(keys, slot)
+		if ok {
+			columns = append(columns, c)
+		} else if !missing(slot) {
 			return nil, false
 		}
-		of := slices.IndexFunc(keys, func(k query.Expr) bool {
-			return k.Type() == s.Table.Columns[col].Type && keyIsColumn(k, col)
-		})
-		c := EntryColumn{Slot: slot, Of: of}
-		if of < 0 {
-			c.Key = true
-			if c.Of = slices.Index(keyPositions(s.Table), col); c.Of < 0 {
-				return nil, false
-			}
-		}
-		columns = append(columns, c)
 	}
 	behind := len(keys)
 	slices.SortFunc(columns, func(a, b EntryColumn) int { return cmp.Compare(a.place(behind), b.place(behind)) })
 	return columns, true
+}
+
+// onlyTested lists the slots of a scan of entry n that nothing but the query's own conditions among
+// conds reads. Conditions that were derived from others do not count, because these are asked too.
+func (l *level) onlyTested(n int, slots []int, conds []query.Expr) (out []int) {
+	if l.q.Command != query.Select || len(l.q.Locking) > 0 {
+		return nil
+	}
+	reads := map[int]int{}
+	count := func(e query.Expr, by int) {
+		if v, ok := e.(*query.Var); ok && v.Rel == n {
+			reads[v.Col] += by
+		}
+	}
+	query.WalkQuery(l.q, func(e query.Expr, depth int) {
+		if v, ok := e.(*query.Var); ok && v.Up == depth {
+			count(e, 1)
+		}
+	})
+	for _, r := range l.q.Rels {
+		for _, e := range r.JoinVars {
+			query.Walk(e, func(x query.Expr) bool { count(x, 1); return true })
+		}
+	}
+	own := factored(Conjuncts(l.q.Where))
+	for _, it := range l.q.From {
+		own = append(own, factored(joinConditions(it))...)
+	}
+	for _, c := range conds {
+		if slices.Contains(own, c) && !hasSubLink(c) {
+			query.Walk(c, func(x query.Expr) bool {
+				if v, ok := x.(*query.Var); ok && v.Up == 0 {
+					count(x, -1)
+				}
+				return true
+			})
+		}
+	}
+	for slot, col := range slots {
+		if col >= 0 && reads[col] <= 0 && reads[query.ColWholeRow] == 0 {
+			out = append(out, slot)
+		}
+	}
+	return out
+}
+
+// joinConditions lists the conditions of the joins in an item of FROM.
+func joinConditions(it query.From) []query.Expr {
+	j, ok := it.(*query.FromJoin)
+	if !ok {
+		return nil
+	}
+	return slices.Concat(Conjuncts(j.On), joinConditions(j.Left), joinConditions(j.Right))
+}
+
+// entriesAlone reports whether the entries of an index have all that is read of the rows: the slots
+// that they have not are in unread, and only conditions read them that all of the entries meet. rest
+// are the other conditions.
+func (s *Scan) entriesAlone(x *IndexScan, unread []int, conds []query.Expr) (rest []query.Expr, ok bool) {
+	if _, all := s.columnsIn(x, func(int) bool { return false }); all {
+		return nil, false
+	}
+	var missing []int
+	_, ok = s.columnsIn(x, func(slot int) bool {
+		missing = append(missing, slot)
+		return slices.Contains(unread, slot)
+	})
+	if !ok {
+		return nil, false
+	}
+	for _, c := range Conjuncts(s.Filter) {
+		if !among(conds, c) {
+			conds = append(slices.Clone(conds), c)
+		}
+	}
+	m := matcher{s: s, conds: conds}
+	for _, c := range conds {
+		if m.answers(x, c) {
+			continue
+		}
+		if query.Contains(c, func(e query.Expr) bool {
+			v, ok := e.(*query.Slot)
+			return ok && slices.Contains(missing, v.N)
+		}) {
+			return nil, false
+		}
+		rest = append(rest, c)
+	}
+	return rest, true
+}
+
+// answers reports whether all entries that an index scan reads meet a condition: one of the predicate
+// of the index, or the one that sets a column of it.
+func (m *matcher) answers(x *IndexScan, c query.Expr) bool {
+	own, ok := m.canonical(c)
+	if ok && slices.ContainsFunc(Conjuncts(x.Index.Where), func(w query.Expr) bool { return query.Equal(own, w) }) {
+		return true
+	}
+	if _, or := c.(*query.Or); or || x.Paired {
+		return false
+	}
+	for i, list := range x.Equal {
+		key := x.Index.Keys[i]
+		if slices.Contains(x.Nulls, i) || !slices.Contains(exactInKeys, key.Type()) {
+			continue
+		}
+		values, array := choices([]query.Expr{c}, m.indexKey(key))
+		if len(values) == 0 && array == nil || len(values) != len(list) || !query.Equal(array, x.Arrays[i]) {
+			continue
+		}
+		same := slices.EqualFunc(values, list, func(a, b query.Expr) bool {
+			return query.Equal(a, b) && (a.Type() == key.Type() || textLike(a.Type()) && textLike(key.Type()))
+		})
+		if same && (array == nil || types.ElemOf(array.Type()) == key.Type()) {
+			return true
+		}
+	}
+	return false
 }

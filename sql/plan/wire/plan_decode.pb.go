@@ -196,6 +196,10 @@ func decodeNodeScan(d *decoder, m *plan.Scan, b []byte) {
 			m.Span = pointer(d, f, decodeKeySpan)
 		case 18:
 			m.AnyOrder = decodeBool(d, f)
+		case 19:
+			m.EntryAlone = decodeBool(d, f)
+		case 20:
+			m.EntryFilter = decodeExpr(d, f)
 		default:
 			d.newer()
 		}

@@ -147,6 +147,8 @@ func encodeNodeScan(e *encoder, m *plan.Scan) {
 	if !e.enter() {
 		return
 	}
+	optional(e, 20, m.EntryFilter, encodeExpr)
+	number(e, 19, m.EntryAlone, encodeBool)
 	number(e, 18, m.AnyOrder, encodeBool)
 	optional(e, 17, m.Span, encodeKeySpan)
 	optional(e, 16, m.Sums, encodeExpr)
