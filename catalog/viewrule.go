@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -134,10 +135,29 @@ func (d *attNumDecoder) viewRule(p *pb.ViewRule) *ViewRule {
 	return r
 }
 
-// OptionSecurityInvoker is the option of a view whose query runs with the privileges of the user of
-// the view, not of its owner.
-const OptionSecurityInvoker = "security_invoker"
+// Options of views.
+const (
+	OptionSecurityInvoker = "security_invoker"
+	OptionSecurityBarrier = "security_barrier"
+	OptionCheck           = "check_option"
+)
 
-// OptionCheck is the option of a view whose rows must satisfy its query when they are written:
-// local, or cascaded.
-const OptionCheck = "check_option"
+// SecurityInvoker reports whether the query of a view runs with the privileges of the user of the
+// view, not of its owner.
+func (t *Table) SecurityInvoker() bool { return isOn(t.Options[OptionSecurityInvoker]) }
+
+// SecurityBarrier reports whether conditions on a view are evaluated only for rows that the view has.
+func (t *Table) SecurityBarrier() bool { return isOn(t.Options[OptionSecurityBarrier]) }
+
+// CheckOption reports whether rows that are written through a view must satisfy its conditions, and
+// whether also those of the views below it.
+func (t *Table) CheckOption() (checked, cascaded bool) {
+	value := strings.ToLower(t.Options[OptionCheck])
+	return value != "", value == "cascaded"
+}
+
+// isOn reads the value of a boolean option as PostgreSQL does; it has been checked before.
+func isOn(value string) bool {
+	v := strings.ToLower(strings.TrimSpace(value))
+	return v == "1" || v == "on" || v != "" && (strings.HasPrefix("true", v) || strings.HasPrefix("yes", v))
+}

@@ -52,7 +52,7 @@ func (s *scope) insert(in *pg_query.InsertStmt) error {
 	}
 	s.checks(exprs)
 	s.indexes(exprs)
-	return nil
+	return s.through.restrict(s)
 }
 
 // isPlainValues reports whether the source is VALUES without clauses, in which DEFAULT is allowed.
@@ -65,6 +65,10 @@ func isPlainValues(sel *pg_query.SelectStmt) bool {
 // insertColumns returns the target columns by position; all columns if none are named.
 func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int32, err error) {
 	t := s.q.Rels[s.q.Result].Table
+	if len(nodes) == 0 && s.through != nil {
+		columns, locs = s.through.all()
+		return columns, locs, nil
+	}
 	if len(nodes) == 0 {
 		for i, c := range t.Columns {
 			if !c.Dropped {
@@ -83,7 +87,7 @@ func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int
 			return nil, nil, s.unsupported(rt.Location, "inserting into a part of a column is not supported yet").
 				WithHint("Insert the whole value of the column.")
 		}
-		if containsInt(columns, col) {
+		if containsInt(columns, col) && s.through == nil {
 			return nil, nil, s.errorf(rt.Location, pgerr.DuplicateColumn, "column %q specified more than once", rt.Name)
 		}
 		columns, locs = append(columns, col), append(locs, rt.Location)
@@ -99,7 +103,7 @@ func (s *scope) fit(columns []int, locs []int32, n int, named bool, valueLoc int
 	if n < len(columns) && named {
 		return nil, s.errorf(locs[n], pgerr.SyntaxError, "INSERT has more target columns than expressions")
 	}
-	return columns[:n], nil
+	return columns[:n], s.through.checkInserted(s, columns[:n])
 }
 
 // insertValues makes the rows of VALUES the source, each value coerced to its column's type.
@@ -295,7 +299,7 @@ func (s *scope) onConflict(c *pg_query.OnConflictClause, target *nameItem, exprs
 	if !oc.Update {
 		return nil
 	}
-	s.names = []*nameItem{target, s.itemOf(oc.Excluded)}
+	s.names = []*nameItem{target, s.through.excluded(s, oc.Excluded)}
 	if oc.Assign, err = s.assignments(c.TargetList, exprs); err != nil {
 		return err
 	}

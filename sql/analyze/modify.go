@@ -21,8 +21,7 @@ func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, erro
 		return nil, nil, pgerr.New(pgerr.WrongObjectType, "cannot change sequence %q", rv.Relname)
 	}
 	if rel.View != nil {
-		return nil, nil, pgerr.Unsupported("writing to view %q is not supported yet", rv.Relname).
-			WithHint("Write to the tables that the view reads.")
+		return targetView(s, rel, rv)
 	}
 	if rel.Kind != query.RelTable {
 		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: %q is a system catalog", rv.Relname)
@@ -45,6 +44,9 @@ func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, erro
 
 // targetColumn finds a column of the target table by name.
 func (s *scope) targetColumn(name string, loc int32) (int, error) {
+	if s.through != nil {
+		return s.through.column(s, name, loc)
+	}
 	t := s.q.Rels[s.q.Result].Table
 	for i, c := range t.Columns {
 		if c.Name == name && !c.Dropped {
@@ -67,7 +69,7 @@ func (s *scope) assign(col int, e query.Expr, loc int32) (query.Expr, error) {
 	}
 	if r == nil {
 		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "column %q is of type %s but expression is of type %s",
-			c.Name, s.ctx.name(c.Type), s.ctx.name(e.Type())).
+			s.through.nameOf(col, c.Name), s.ctx.name(c.Type), s.ctx.name(e.Type())).
 			WithHint("You will need to rewrite or cast the expression.")
 	}
 	return r, nil
@@ -165,6 +167,9 @@ func (s *scope) update(u *pg_query.UpdateStmt) error {
 	}
 	s.checks(exprs)
 	s.indexes(exprs)
+	if err := s.through.restrict(s); err != nil {
+		return err
+	}
 	return s.noAggregates()
 }
 
@@ -186,6 +191,9 @@ func (s *scope) delete(d *pg_query.DeleteStmt) error {
 		return err
 	}
 	if err := s.returning(d.ReturningList); err != nil {
+		return err
+	}
+	if err := s.through.restrict(s); err != nil {
 		return err
 	}
 	return s.noAggregates()

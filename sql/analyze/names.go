@@ -197,6 +197,9 @@ func raise(e query.Expr, up int) query.Expr {
 		c.Up += up
 		return &c
 	}
+	if query.Contains(e, isSubLink) {
+		return raiseAll(e, up)
+	}
 	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
 		if v, ok := x.(*query.Var); ok {
 			c := *v

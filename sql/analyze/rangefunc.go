@@ -138,7 +138,9 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 				"a column definition list is only allowed for functions returning \"record\"")
 		}
 		f.Columns, err = s.columnDefs(defs)
-		f.Defined = true
+		if s.ctx.Form {
+			f.Form = &query.FunctionForm{Defined: true}
+		}
 		return f, false, err
 	}
 	if isCall && isComposite(call.Type()) {

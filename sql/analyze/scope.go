@@ -119,6 +119,7 @@ type scope struct {
 	place     place
 	lateral   bool // LATERAL references are allowed here
 	lastSRF   *query.Call
+	through   *viewTarget // of a write to a view
 	groupings []pendingGrouping
 }
 

@@ -77,8 +77,18 @@ func viewRel(s *scope, t *catalog.Table, schema string) (*query.Rel, error) {
 		return rel, nil
 	}
 	var err error
-	rel.Subquery, err = viewQuery(s, t)
+	if rel.Subquery, err = viewQuery(s, t); err == nil && t.SecurityBarrier() {
+		fence(rel.Subquery)
+	}
 	return rel, err
+}
+
+// fence keeps conditions on a query from being evaluated for rows that it does not return: it is not
+// merged with the query around it.
+func fence(q *query.Query) {
+	if q.Limit == nil && q.Offset == nil {
+		q.Offset = &query.Const{T: query.Of(types.Int8), Value: types.NewInt(0)}
+	}
 }
 
 // viewQuery analyzes the query of a view.

@@ -196,7 +196,7 @@ func (s *scope) window(d *windowDef, index int) (query.Window, error) {
 	def := d.def
 	w := query.Window{Frame: query.Frame{Options: int(def.FrameOptions)}}
 	if s.ctx.Form {
-		w.Name = d.name
+		w.Form = &query.WindowForm{Name: d.name}
 	}
 	if err := s.inheritWindow(&w, def, index); err != nil {
 		return w, err
@@ -265,7 +265,7 @@ func (s *scope) inheritWindow(w *query.Window, def *pg_query.WindowDef, index in
 	w.Partition = append(w.Partition, ref.Partition...)
 	w.Order = append(w.Order, ref.Order...)
 	if s.ctx.Form {
-		w.Ref, w.Copied = def.Refname, len(ref.Order) > 0
+		w.Form.Ref, w.Form.Copied = def.Refname, len(ref.Order) > 0
 	}
 	return nil
 }

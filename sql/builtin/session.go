@@ -102,6 +102,9 @@ type DefinitionInfo interface {
 	ConstraintDef(oid uint32, pretty bool) (string, bool)
 	// IndexDef returns CREATE INDEX …; if column > 0, that column's expression.
 	IndexDef(oid uint32, column int, pretty bool) (string, bool)
+	// Updatable returns the events that a relation allows, as pg_relation_is_updatable does: of a
+	// column if column is not 0.
+	Updatable(relation uint32, column int16) int
 	// ViewDef returns the query of a view. Lists continue on another line beyond width.
 	ViewDef(oid uint32, pretty bool, width int) (string, bool)
 	// These return a function's texts: CREATE FUNCTION …, its result, its arguments with and

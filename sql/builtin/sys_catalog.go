@@ -27,6 +27,8 @@ var sysCatalog = map[string]Func{
 	"pg_get_expr": getExpr, "pg_get_expr_ext": getExpr,
 	"pg_get_constraintdef":     definition(SessionInfo.ConstraintDef),
 	"pg_get_constraintdef_ext": definition(SessionInfo.ConstraintDef),
+	"pg_relation_is_updatable": relationUpdatable,
+	"pg_column_is_updatable":   columnUpdatable,
 	"pg_get_viewdef":           viewDef,
 	"pg_get_viewdef_ext":       viewDef,
 	"pg_get_viewdef_wrap":      viewDef,
@@ -171,6 +173,25 @@ func definition(f func(SessionInfo, uint32, bool) (string, bool)) Func {
 		}
 		return textOrNull(f(s, a[0].Oid(), pretty(a, 1)))
 	}
+}
+
+func relationUpdatable(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewInt(int64(s.Updatable(a[0].Oid(), 0))), nil
+}
+
+// columnUpdatable is pg_column_is_updatable: rows can be deleted, and the column updated.
+func columnUpdatable(c *Ctx, a []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	const both = 4 | 16
+	column := int16(a[1].Int())
+	return types.NewBool(column > 0 && s.Updatable(a[0].Oid(), column)&both == both), nil
 }
 
 // viewDef is pg_get_viewdef of an OID or a name, and of whether it is pretty or the width of lines.

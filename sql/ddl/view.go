@@ -18,7 +18,7 @@ import (
 
 // Options of views.
 const (
-	optionBarrier = "security_barrier"
+	optionBarrier = catalog.OptionSecurityBarrier
 	optionInvoker = catalog.OptionSecurityInvoker
 	optionCheck   = catalog.OptionCheck
 )

@@ -149,9 +149,9 @@ func writeSystem(d *deparser, r *query.Rel) {
 func writeFunctions(d *deparser, r *query.Rel) (defined bool) {
 	first := &r.Functions[0]
 	switch {
-	case len(r.Functions) == 1 && (!first.Defined || !r.Ordinality):
+	case len(r.Functions) == 1 && (!defines(first) || !r.Ordinality):
 		writeInFrom(d, first.Call)
-		defined = first.Defined
+		defined = defines(first)
 	case allUnnest(r.Functions):
 		d.put("UNNEST(")
 		for i := range r.Functions {
@@ -164,7 +164,7 @@ func writeFunctions(d *deparser, r *query.Rel) (defined bool) {
 		for i := range r.Functions {
 			d.comma(i)
 			writeInFrom(d, r.Functions[i].Call)
-			if r.Functions[i].Defined {
+			if defines(&r.Functions[i]) {
 				d.put(" AS ")
 				writeDefinitions(d, r.Functions[i].Columns)
 			}
@@ -177,13 +177,16 @@ func writeFunctions(d *deparser, r *query.Rel) (defined bool) {
 	return defined
 }
 
+// defines reports whether a call is written with definitions of its columns.
+func defines(f *query.FuncItem) bool { return f.Form != nil && f.Form.Defined }
+
 // unnestSource is the function of unnest(anyarray).
 const unnestSource = "array_unnest"
 
 func allUnnest(list []query.FuncItem) bool {
 	for i := range list {
 		c, ok := list[i].Call.(*query.Call)
-		if !ok || c.Proc.Src != unnestSource || list[i].Defined {
+		if !ok || c.Proc.Src != unnestSource || defines(&list[i]) {
 			return false
 		}
 	}

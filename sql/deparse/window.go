@@ -10,7 +10,7 @@ func writeWindows(d *deparser, q *query.Query) {
 	first := true
 	for i := range q.Windows {
 		w := &q.Windows[i]
-		if w.Name == "" {
+		if w.Form == nil || w.Form.Name == "" {
 			continue
 		}
 		if first {
@@ -19,7 +19,7 @@ func writeWindows(d *deparser, q *query.Query) {
 			d.put(", ")
 		}
 		first = false
-		d.put(builtin.QuoteIdent(w.Name), " AS ")
+		d.put(builtin.QuoteIdent(w.Form.Name), " AS ")
 		writeWindow(d, w)
 	}
 }
@@ -38,8 +38,8 @@ func writeWindowCall(d *deparser, c *query.WindowCall) {
 	}
 	d.put(" OVER ")
 	w := &d.queries[len(d.queries)-1].q.Windows[c.Window]
-	if w.Name != "" {
-		d.put(builtin.QuoteIdent(w.Name))
+	if w.Form != nil && w.Form.Name != "" {
+		d.put(builtin.QuoteIdent(w.Form.Name))
 		return
 	}
 	writeWindow(d, w)
@@ -49,11 +49,15 @@ func writeWindowCall(d *deparser, c *query.WindowCall) {
 func writeWindow(d *deparser, w *query.Window) {
 	d.put("(")
 	space := ""
-	if w.Ref != "" {
-		d.put(builtin.QuoteIdent(w.Ref))
+	form := w.Form
+	if form == nil {
+		form = &query.WindowForm{}
+	}
+	if form.Ref != "" {
+		d.put(builtin.QuoteIdent(form.Ref))
 		space = " "
 	}
-	if len(w.Partition) > 0 && w.Ref == "" {
+	if len(w.Partition) > 0 && form.Ref == "" {
 		d.put(space, "PARTITION BY ")
 		for i, e := range w.Partition {
 			d.comma(i)
@@ -61,7 +65,7 @@ func writeWindow(d *deparser, w *query.Window) {
 		}
 		space = " "
 	}
-	if len(w.Order) > 0 && !w.Copied {
+	if len(w.Order) > 0 && !form.Copied {
 		d.put(space, "ORDER BY ")
 		for i, o := range w.Order {
 			d.comma(i)

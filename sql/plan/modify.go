@@ -96,7 +96,7 @@ func (p *planner) checksAndReturning(l *level, m *Modify, in *layout) error {
 		if err != nil {
 			return err
 		}
-		m.Checks = append(m.Checks, query.Check{Name: c.Name, Expr: e, Generated: c.Generated})
+		m.Checks = append(m.Checks, query.Check{Name: c.Name, Expr: e, Generated: c.Generated, View: c.View})
 	}
 	if !l.q.Returning {
 		return nil

@@ -92,3 +92,15 @@ type JoinForm struct {
 	Columns    []string // with Alias: of all its columns
 	Listed     bool     // the names of Columns have to be written
 }
+
+// WindowForm is how a window is written, in queries that are analyzed to be deparsed.
+type WindowForm struct {
+	Name   string // in WINDOW
+	Ref    string // the window that it copies
+	Copied bool   // its order is of that window
+}
+
+// FunctionForm is how a function in FROM is written, in queries that are analyzed to be deparsed.
+type FunctionForm struct {
+	Defined bool // with definitions of its columns
+}

@@ -112,13 +112,15 @@ type Rel struct {
 	View       *catalog.Table // the view that Subquery is the query of, nil if it is none
 	Aliased    bool           // the text has an alias
 	Aliases    int            // columns that the alias names
+	// Through are the views through which a statement writes to Table, the one that it names first.
+	Through []*catalog.Table
 }
 
 // FuncItem is a function in FROM.
 type FuncItem struct {
 	Call    Expr // a Call with Proc.RetSet or a scalar expression (one row)
 	Columns []Column
-	Defined bool // the text defines the columns
+	Form    *FunctionForm
 }
 
 // Column is a column of a Rel.
@@ -184,9 +186,7 @@ type Window struct {
 	Partition []Expr
 	Order     []WindowOrder
 	Frame     Frame
-	Name      string // in WINDOW, in queries that are analyzed to be deparsed
-	Ref       string // the window that it copies, likewise
-	Copied    bool   // Order is of that window
+	Form      *WindowForm
 }
 
 // WindowOrder is an ORDER BY item of a window.
@@ -242,6 +242,9 @@ type Check struct {
 	Expr Expr
 	// Generated is the column that Expr computes, -1 for a CHECK constraint.
 	Generated int
+	// View is the view whose check option it is: the row is refused unless Expr is true. For all
+	// others it is "".
+	View string
 }
 
 // Proc is a function's catalog entry.

@@ -54,6 +54,11 @@ func (o objects) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 	return o.names().IndexDef(oid, column, pretty)
 }
 
+// Updatable implements builtin.DefinitionInfo.
+func (o objects) Updatable(relation uint32, column int16) int {
+	return sysview.Updatable(o.names(), relation, column)
+}
+
 // ViewDef implements builtin.DefinitionInfo.
 func (o objects) ViewDef(oid uint32, pretty bool, width int) (string, bool) {
 	return sysview.ViewDef(o.names(), oid, pretty, width)

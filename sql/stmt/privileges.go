@@ -32,19 +32,20 @@ func eachAs(q *query.Query, role catalog.OID, f func(t *catalog.Table, role cata
 	}
 	each := func(q *query.Query) { eachAs(q, role, f) }
 	for _, r := range q.Rels {
+		own := role
+		for _, v := range r.Through {
+			f(v, own)
+			own = queryRole(v, own)
+		}
 		if r.Table != nil {
-			f(r.Table, role)
+			f(r.Table, own)
 		}
 		if r.View == nil {
 			each(r.Subquery)
 			continue
 		}
 		f(r.View, role)
-		inner := role
-		if r.View.Options[catalog.OptionSecurityInvoker] != "true" {
-			inner = r.View.Owner
-		}
-		eachAs(r.Subquery, inner, f)
+		eachAs(r.Subquery, queryRole(r.View, role), f)
 	}
 	for _, s := range subLinks(q) {
 		each(s)
@@ -57,6 +58,14 @@ func eachAs(q *query.Query, role catalog.OID, f func(t *catalog.Table, role cata
 		each(q.SetOp.Right)
 	}
 	each(q.Source)
+}
+
+// queryRole returns the role with whose privileges the query of a view runs, if role uses the view.
+func queryRole(view *catalog.Table, role catalog.OID) catalog.OID {
+	if view.SecurityInvoker() {
+		return role
+	}
+	return view.Owner
 }
 
 // subLinks returns the subqueries in the expressions of q itself.

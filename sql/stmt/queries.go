@@ -59,6 +59,9 @@ func tablesOf(q *query.Query) []tx.TableUse {
 			if r.Table != nil {
 				out = append(out, tx.TableUse{Table: r.Table.OID, Mode: modeOf(q, i)})
 			}
+			for _, v := range r.Through {
+				out = append(out, tx.TableUse{Table: v.OID, Mode: modeOf(q, i)})
+			}
 			if r.View != nil {
 				out = append(out, tx.TableUse{Table: r.View.OID, Mode: modeOf(q, i)})
 			}

@@ -69,7 +69,8 @@ func schemaColumns(b *builder) error {
 				text("is_nullable", yesNo(!col.notNull)).
 				dataType(col.typ, col.typmod).collation(col.collation).
 				text("dtd_identifier", strconv.Itoa(int(col.num))).
-				text("is_self_referencing", "NO").text("is_updatable", yesNo(c.kind == 'r'))
+				text("is_self_referencing", "NO").text("is_updatable", yesNo(c.kind == 'r' ||
+				Updatable(&b.env.Names, c.oid, col.num)&(updatable|deletable) == updatable|deletable))
 			r.origin(c.oid, col.own)
 			if err := r.send(); err != nil {
 				return err

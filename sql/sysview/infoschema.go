@@ -130,7 +130,8 @@ func schemaTables(b *builder) error {
 		}
 		return b.row().database("table_catalog").text("table_schema", c.schema).text("table_name", c.name).
 			text("table_type", kind).
-			text("is_insertable_into", yesNo(c.kind == 'r')).text("is_typed", "NO").send()
+			text("is_insertable_into", yesNo(Updatable(&b.env.Names, c.oid, 0)&insertable != 0)).
+			text("is_typed", "NO").send()
 	})
 }
 

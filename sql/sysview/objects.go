@@ -248,6 +248,11 @@ func (o Objects) IsVisible(kind builtin.ObjectKind, oid uint32) (visible, ok boo
 	return o.Visible(kind, oid)
 }
 
+// Updatable implements builtin.DefinitionInfo.
+func (o Objects) Updatable(relation uint32, column int16) int {
+	return Updatable(o.Names, relation, column)
+}
+
 // ViewDef implements builtin.DefinitionInfo.
 func (o Objects) ViewDef(oid uint32, pretty bool, width int) (string, bool) {
 	return ViewDef(o.Names, oid, pretty, width)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tablestats"
@@ -80,6 +81,26 @@ func ViewDef(n *Names, oid uint32, pretty bool, width int) (text string, ok bool
 	return "", r != nil && r.Kind == 'v'
 }
 
+// Bits of Updatable.
+const (
+	updatable  = 4
+	insertable = 8
+	deletable  = 16
+)
+
+// Updatable returns the events that a relation allows, as pg_relation_is_updatable does: of a column
+// if column is not 0.
+func Updatable(n *Names, relation uint32, column int16) int {
+	t := n.View.Table(relation)
+	if t == nil {
+		if r := pgcatalog.RelationByOID(relation); r != nil && r.Kind == 'r' {
+			return updatable | insertable | deletable
+		}
+		return 0
+	}
+	return analyze.Updatable(&analyze.Context{Catalog: n.View, Database: n.Database.OID}, t, column)
+}
+
 // RelationText returns the quoted name of a relation, with its schema if the search path does not
 // lead to it, or if qualify is set.
 func RelationText(n *Names, oid uint32, qualify bool) string {
@@ -116,7 +137,13 @@ func eachView(b *builder, f func(t *catalog.Table) error) error {
 func viewClass(b *builder, t *catalog.Table) error {
 	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, 'v').oid("reltype", RowType(t.OID)).
 		int("relnatts", int64(len(t.Columns))).bool("relhasrules", true)
-	if o := b.env.printOptions(t.Options); len(o) > 0 {
+	var o []string
+	for _, name := range []string{catalog.OptionSecurityBarrier, catalog.OptionSecurityInvoker, catalog.OptionCheck} {
+		if value := t.Options[name]; value != "" {
+			o = append(o, name+"="+value)
+		}
+	}
+	if len(o) > 0 {
 		r.texts("reloptions", o)
 	}
 	return r.send()
@@ -155,10 +182,10 @@ func schemaViews(b *builder) error {
 		if text, ok := ViewDef(&b.env.Names, c.oid, false, 0); ok && text != "" && b.canSee(c.owner) {
 			r.text("view_definition", text)
 		}
-		for _, column := range []string{
-			"is_updatable", "is_insertable_into", "is_trigger_updatable", "is_trigger_deletable",
-			"is_trigger_insertable_into",
-		} {
+		events := Updatable(&b.env.Names, c.oid, 0)
+		r.text("is_updatable", yesNo(events&updatable != 0 && events&deletable != 0)).
+			text("is_insertable_into", yesNo(events&insertable != 0))
+		for _, column := range []string{"is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into"} {
 			r.text(column, "NO")
 		}
 		return r.send()

@@ -31,6 +31,7 @@ type GeneratedColumn struct {
 
 type checkRule struct {
 	name string
+	view string // the view whose check option it is, "" for a constraint
 	expr expr.Eval
 }
 
@@ -49,7 +50,7 @@ func NewRule(k *expr.Compiler, n *plan.Modify) (*Rule, error) {
 		if c.Generated >= 0 {
 			r.Generated = append(r.Generated, GeneratedColumn{c.Generated, f})
 		} else {
-			r.checks = append(r.checks, checkRule{c.Name, f})
+			r.checks = append(r.checks, checkRule{c.Name, c.View, f})
 		}
 	}
 	r.Indexes, err = NewIndexes(k, t, n.Indexes)
@@ -80,7 +81,11 @@ func (r *Rule) Check(c *expr.Ctx, row types.Row) error {
 		if err != nil {
 			return err
 		}
-		if !d.IsNull() && d.N == 0 {
+		switch fails := !d.IsNull() && d.N == 0; {
+		case fails && k.view != "":
+			return pgerr.New(pgerr.WithCheckOptionViolation, `new row violates check option for view "%s"`, k.view).
+				WithDetail("%s", r.failing(c, row))
+		case fails:
 			return r.checkError(c, k.name, row)
 		}
 	}

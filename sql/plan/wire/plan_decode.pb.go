@@ -2154,6 +2154,8 @@ func decodeCheck(d *decoder, m *query.Check, b []byte) {
 			m.Expr = decodeExpr(d, f)
 		case 3:
 			m.Generated = decodeSigned[int](d, f)
+		case 4:
+			m.View = decodeText(d, f)
 		default:
 			d.newer()
 		}

@@ -1163,6 +1163,7 @@ func encodeCheck(e *encoder, m *query.Check) {
 	if !e.enter() {
 		return
 	}
+	optional(e, 4, m.View, encodeText)
 	number(e, 3, m.Generated, encodeSigned[int])
 	e.require(m.Expr != nil, "Check.Expr")
 	optional(e, 2, m.Expr, encodeExpr)
