@@ -89,7 +89,7 @@ func (r *rowReader) findPending(T txn.Timestamp, key []byte) (list []install.Row
 				return nil, r.installs.Want(p.install, list, p.resolved), nil
 			}
 		case engine.IsHead(row.Op):
-			if list := p.install.Missing(spanPlace(keyspace.KeySpan(key)).eachSpan); len(list) > 0 {
+			if list := p.install.Missing(spans{keyspace.KeySpan(key)}.eachSpan); len(list) > 0 {
 				return nil, r.installs.Want(p.install, list, p.resolved), nil
 			}
 		default:
@@ -229,12 +229,18 @@ type place interface {
 	eachSpan(fn func(s txn.Span) bool) // what it covers, until fn returns false
 }
 
-// spanPlace is a span.
-type spanPlace txn.Span
+// spans are some spans.
+type spans []txn.Span
 
-func (s spanPlace) of(p *preparedTxn) bool { return p.touches(txn.Span(s)) }
+func (s spans) of(p *preparedTxn) bool { return slices.ContainsFunc(s, p.touches) }
 
-func (s spanPlace) eachSpan(fn func(s txn.Span) bool) { fn(txn.Span(s)) }
+func (s spans) eachSpan(fn func(s txn.Span) bool) {
+	for _, span := range s {
+		if !fn(span) {
+			return
+		}
+	}
+}
 
 // waitAt is WaitResolved for a place: of a transaction that is being installed, it waits only for
 // the pieces that write there.

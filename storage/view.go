@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
+	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/pins"
 	"github.com/sherddb/sherd/storage/proposer"
@@ -156,16 +158,7 @@ func (v *View) intact(err error) error {
 // Scan calls fn with the keys of span in order, or from the last to the first. Key and value are
 // valid only during the call. The scan does not see writes buffered while it runs.
 func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(key, value []byte) error) (err error) {
-	defer func() {
-		p := recover()
-		switch {
-		case p == nil:
-		case engine.IsClosed(p):
-			err = proposer.ErrNotLeader
-		default:
-			panic(p)
-		}
-	}()
+	defer notClosed(&err)
 	if len(span.End) == 0 {
 		span.End = keyspace.End
 	}
@@ -180,6 +173,100 @@ func (v *View) Scan(ctx context.Context, span txn.Span, reverse bool, fn func(ke
 		return err
 	}
 	return v.scanStored(ctx, span, reverse, nil, fn)
+}
+
+// notClosed, deferred, makes an error of a cursor's panic if the engine is closed.
+func notClosed(err *error) {
+	p := recover()
+	switch {
+	case p == nil:
+	case engine.IsClosed(p):
+		*err = proposer.ErrNotLeader
+	default:
+		panic(p)
+	}
+}
+
+// ScanAll is Scan for spans that are disjoint and in the order of the scan. They are read with one
+// cursor if that is possible.
+func (v *View) ScanAll(
+	ctx context.Context, list []txn.Span, reverse bool, fn func(key, value []byte) error,
+) (err error) {
+	if whole, ok := v.together(list, reverse); ok {
+		defer notClosed(&err)
+		return v.scanTogether(ctx, whole, list, reverse, fn)
+	}
+	stopped := false
+	for i := 0; i < len(list) && err == nil && !stopped; i++ {
+		err = v.Scan(ctx, list[i], reverse, func(key, value []byte) error {
+			err := fn(key, value)
+			stopped = err != nil
+			return err
+		})
+	}
+	return err
+}
+
+// together returns a span that contains all spans of a list, if these are stored as they are, and no
+// rows of a large transaction are on their way to them.
+func (v *View) together(list []txn.Span, reverse bool) (whole txn.Span, ok bool) {
+	if len(list) < 2 {
+		return whole, false
+	}
+	first, last := list[0], list[len(list)-1]
+	if reverse {
+		first, last = last, first
+	}
+	whole = txn.Span{Start: first.Start, End: last.End}
+	if len(whole.Start) < 8 {
+		return whole, false
+	}
+	x := logentry.Index{Table: keyspace.TableOf(whole.Start), Index: keyspace.IndexOf(whole.Start)}
+	end := txn.PrefixEnd(keyspace.IndexPrefix(x.Table, x.Index))
+	if !keyspace.InIndex(x, whole.End) && !bytes.Equal(whole.End, end) {
+		return whole, false
+	}
+	if v.own != nil && (x.Index == keyspace.Rows || v.r.Globals.Is(x)) {
+		return whole, false
+	}
+	return whole, !slices.ContainsFunc(list, func(s txn.Span) bool {
+		_, _, more := v.resolvedPart(s, reverse, 0)
+		return more
+	})
+}
+
+// scanTogether reads the spans of a list with one cursor.
+func (v *View) scanTogether(
+	ctx context.Context, whole txn.Span, list []txn.Span, reverse bool, fn func(key, value []byte) error,
+) error {
+	o, err := v.openScan(ctx, whole, list, reverse)
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	stopped := false
+	for i, s := range list {
+		rec := readset.Recorder{Span: s, Reverse: reverse}
+		err = o.read(ctx, i, s, func(key, value []byte) error {
+			if v.reads != nil {
+				rec.Saw(key)
+			}
+			err := fn(key, value)
+			stopped = err != nil
+			return err
+		})
+		if v.reads != nil {
+			v.reads.Under(v.own)
+			v.reads.Add(rec.Read(stopped), v.T)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if errors.Is(err, ErrStop) {
+		err = nil
+	}
+	return v.intact(err)
 }
 
 // scanRecorded notes what of the span was read: if fn ended the scan, nothing after the last key.
@@ -218,38 +305,74 @@ func (v *View) scan(
 func (v *View) scanPart(
 	ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error,
 ) error {
-	if rule.T3Prepared && v.r.txns.undecided.Load() != 0 {
-		if err := v.r.rows.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, spanPlace(span)); err != nil {
-			return err
-		}
-	}
-	var own *writebuf.Scan
-	if v.mark > 0 {
-		var err error
-		if own, err = v.t.bufferedIn(span, v.mark, reverse); err != nil {
-			return err
-		}
-	}
-	access, err := v.r.db.BeginAccess()
+	o, err := v.openScan(ctx, span, []txn.Span{span}, reverse)
 	if err != nil {
 		return err
 	}
-	var c *engine.Cursor
-	defer access.End(func() { c.Close() })
-	c = v.b.Scan(span, reverse)
-	c.Wanted, c.Kept = wanted, v.kept
+	defer o.close()
+	o.cursor.Wanted = wanted
+	return o.read(ctx, 0, span, fn)
+}
+
+// openScan is a scan of some spans that has a cursor.
+type openScan struct {
+	access  *engine.Access
+	cursor  *engine.Cursor
+	own     []*writebuf.Scan // by span: what the transaction has buffered; nil: nothing at all
+	reverse bool
+}
+
+// openScan waits for the transactions that may write to the spans of a list, and opens a cursor for
+// all of them, which lie within whole.
+func (v *View) openScan(ctx context.Context, whole txn.Span, list []txn.Span, reverse bool) (*openScan, error) {
+	if rule.T3Prepared && v.r.txns.undecided.Load() != 0 {
+		if err := v.r.rows.waitAt(waitContext{ctx, v.over}, v.T, v.t.id, spans(list)); err != nil {
+			return nil, err
+		}
+	}
+	o := &openScan{reverse: reverse}
+	if v.mark > 0 {
+		for _, s := range list {
+			own, err := v.t.bufferedIn(s, v.mark, reverse)
+			if err != nil {
+				return nil, err
+			}
+			o.own = append(o.own, own)
+		}
+	}
+	var err error
+	if o.access, err = v.r.db.BeginAccess(); err != nil {
+		return nil, err
+	}
+	opened := false
+	defer func() {
+		if !opened {
+			o.close()
+		}
+	}()
+	o.cursor = v.b.Within(whole, reverse)
+	o.cursor.Kept = v.kept
 	if err := v.kept(nil); err != nil {
-		return err
+		return nil, err
 	}
+	opened = true
+	return o, nil
+}
+
+func (o *openScan) close() { o.access.End(func() { o.cursor.Close() }) }
+
+// read reads span i.
+func (o *openScan) read(ctx context.Context, i int, span txn.Span, fn func(key, value []byte) error) error {
+	o.cursor.Move(span)
 	pass := func(key, value []byte) error {
-		access.Pause()
+		o.access.Pause()
 		err := fn(key, value)
-		return cmp.Or(err, access.Resume())
+		return cmp.Or(err, o.access.Resume())
 	}
-	if own == nil || !own.OK {
-		return scanPlain(ctx, c, pass)
+	if o.own == nil || !o.own[i].OK {
+		return scanPlain(ctx, o.cursor, pass)
 	}
-	return scanMerged(ctx, c, own, reverse, pass)
+	return scanMerged(ctx, o.cursor, o.own[i], o.reverse, pass)
 }
 
 const ctxEvery = 256 // rows between looks at the context

@@ -18,7 +18,7 @@ type Cursor struct {
 
 	s       Snapshot
 	it      *badger.Iterator
-	bound   []byte // forward: the cursor stops at it; reverse: below it
+	bound   []byte // forward: the cursor stops at it, if it is not empty; reverse: below it
 	reverse bool
 }
 
@@ -45,6 +45,39 @@ func (c *Cursor) Valid() bool {
 
 // Next goes to the next key, or version.
 func (c *Cursor) Next() { c.it.Next() }
+
+// nearby is the number of keys that a cursor passes before it searches for the next span: that costs
+// as much as some ten keys.
+const nearby = 3
+
+// Move goes to the first key of a span, in the direction of the cursor. The span is disjoint from
+// those before it, and behind them.
+func (c *Cursor) Move(span txn.Span) {
+	if c.bound = span.End; c.reverse {
+		c.bound = span.Start
+	}
+	for range nearby {
+		if !c.it.Valid() {
+			break
+		}
+		if key := c.it.Item().Key(); c.reverse && bytes.Compare(key, span.End) < 0 ||
+			!c.reverse && bytes.Compare(key, span.Start) >= 0 {
+			return
+		}
+		c.it.Next()
+	}
+	switch {
+	case !c.reverse:
+		c.it.Seek(span.Start)
+	case len(span.End) == 0:
+		c.it.Rewind()
+	default:
+		c.it.Seek(span.End)
+		if c.it.Valid() && bytes.Equal(c.it.Item().Key(), span.End) {
+			c.it.Next()
+		}
+	}
+}
 
 // Seek goes to the first key at or behind key, in the direction of the cursor.
 func (c *Cursor) Seek(key []byte) { c.it.Seek(key) }

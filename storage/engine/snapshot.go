@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -93,23 +92,18 @@ func IsClosed(panicked any) bool { return panicked == error(badger.ErrDBClosed) 
 // Scan returns a cursor at the first key of a span, or at the last one. An open end is the end of
 // all keys.
 func (s Snapshot) Scan(span txn.Span, reverse bool) *Cursor {
+	c := s.Within(span, reverse)
+	c.Move(span)
+	return c
+}
+
+// Within returns a cursor for spans that lie within one. The caller moves it to the first of them.
+func (s Snapshot) Within(span txn.Span, reverse bool) *Cursor {
 	opt := badger.IteratorOptions{Reverse: reverse}
 	if !reverse {
 		opt.Prefix = keyspace.CommonPrefix(span) // lets Badger leave tables out
-		c := &Cursor{s: s, it: s.t.NewIterator(opt), bound: span.End}
-		c.it.Seek(span.Start)
-		return c
 	}
-	c := &Cursor{s: s, it: s.t.NewIterator(opt), bound: span.Start, reverse: true}
-	if len(span.End) == 0 {
-		c.it.Rewind()
-		return c
-	}
-	c.it.Seek(span.End)
-	if c.it.Valid() && bytes.Equal(c.it.Item().Key(), span.End) {
-		c.it.Next()
-	}
-	return c
+	return &Cursor{s: s, it: s.t.NewIterator(opt), reverse: reverse}
 }
 
 // Versions returns a cursor at the newest version of key, deletions included.
