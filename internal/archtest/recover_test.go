@@ -15,7 +15,7 @@ var recovers = map[string]bool{
 	"catalog/stopped.go:replay":            true,
 	"storage/stopped.go:OpenStopped":       true,
 	"storage/engine/tables.go:verifyTable": true,
-	"storage/view.go:Scan":                 true, // panics again
+	"storage/view.go:notClosed":            true, // panics again
 	"raftgroup/walseal.go:loadMeta":        true,
 	"pgwire/decode.go:decode":              true,
 

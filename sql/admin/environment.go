@@ -30,9 +30,8 @@ type Cluster struct {
 	Version uint32
 	Address string        // of the node, for clients
 	Samples *stmt.Samples // of statements that ran at the node
-	// CatchUp waits for the definitions that other nodes have committed, if there are other nodes. It
-	// returns 57P03 if they do not arrive in time.
-	CatchUp func(ctx context.Context) error
+	// CatchUp waits for the definitions that other nodes have committed, if there are other nodes.
+	CatchUp func(ctx context.Context)
 	// Forwarded counts that a statement has named a document by a former id.
 	Forwarded func(sysview.Forwarded)
 }

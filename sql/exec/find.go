@@ -66,7 +66,7 @@ func IndexBuckets(c *Ctx, x *plan.IndexScan) (set shardmap.BucketSet, known bool
 // of rows.
 func (o *indexValues) prefixes(c *Ctx) ([][]byte, error) {
 	var out [][]byte
-	err := o.tuples(c, func(vals types.Row) error {
+	err := o.keys[0].tuples(c, func(vals types.Row) error {
 		b := o.rule.ValueBucket(vals, nil, true)
 		prefix := append(o.rule.AppendPrefix(nil), byte(b>>16), byte(b>>8), byte(b))
 		out = append(out, o.rule.AppendColumns(prefix, vals))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/route"
@@ -17,8 +18,15 @@ import (
 
 // indexValues evaluates the values that a plan.IndexScan looks up.
 type indexValues struct {
-	scan   *plan.IndexScan
-	rule   *table.Index // of a global index without its expressions: how entries are spelt
+	scan *plan.IndexScan
+	rule *table.Index // of a global index without its expressions: how entries are spelt
+	keys []indexKeys  // one, or one for each arm
+}
+
+// indexKeys evaluates plan.IndexKeys.
+type indexKeys struct {
+	*plan.IndexKeys
+	rule   *table.Index
 	equal  [][]expr.Eval
 	arrays []expr.Eval
 	bounds *route.Bounds // of the columns behind those with values
@@ -36,22 +44,34 @@ func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
 	if o.rule, err = k.scanRule(t, x.Index); err != nil {
 		return nil, err
 	}
+	all := x.All()
+	for i := range all {
+		keys, err := k.indexKeys(&all[i], o.rule)
+		if err != nil {
+			return nil, err
+		}
+		o.keys = append(o.keys, keys)
+	}
+	return o, nil
+}
+
+func (k *compiler) indexKeys(x *plan.IndexKeys, rule *table.Index) (o indexKeys, err error) {
+	o = indexKeys{IndexKeys: x, rule: rule}
+	if len(x.Equal) > len(rule.Types) {
+		return o, internal("index %q has fewer columns than are looked up", rule.Def.Name)
+	}
 	for i, list := range x.Equal {
 		fs, err := k.Exprs(list)
 		if err != nil {
-			return nil, err
+			return o, err
 		}
 		array, err := k.Optional(x.Arrays[i])
 		if err != nil {
-			return nil, err
+			return o, err
 		}
 		o.equal, o.arrays = append(o.equal, fs), append(o.arrays, array)
 	}
-	columns := indexColumns(o.rule)
-	if len(o.equal) > len(o.rule.Types) {
-		return nil, internal("index %q has fewer columns than are looked up", x.Index.Def.Name)
-	}
-	o.bounds, err = route.NewBounds(&k.Compiler.Compiler, &x.KeyBounds, columns[len(o.equal):])
+	o.bounds, err = route.NewBounds(&k.Compiler.Compiler, &x.KeyBounds, indexColumns(rule)[len(o.equal):])
 	return o, err
 }
 
@@ -89,13 +109,13 @@ func (k *compiler) scanRule(t *table.Table, x query.Index) (*table.Index, error)
 
 // tuples calls f once for every combination of the first columns' values; nulls match nothing. vals
 // is valid during the call.
-func (o *indexValues) tuples(c *Ctx, f func(vals types.Row) error) error {
-	if o.scan.Paired {
+func (o *indexKeys) tuples(c *Ctx, f func(vals types.Row) error) error {
+	if o.Paired {
 		return o.pairs(c, f)
 	}
 	lists := make([][]types.Datum, len(o.equal))
 	for i := range o.equal {
-		if slices.Contains(o.scan.Nulls, i) {
+		if slices.Contains(o.Nulls, i) {
 			lists[i] = []types.Datum{types.Null}
 			continue
 		}
@@ -123,7 +143,7 @@ func (o *indexValues) tuples(c *Ctx, f func(vals types.Row) error) error {
 }
 
 // pairs is tuples for columns whose values belong together.
-func (o *indexValues) pairs(c *Ctx, f func(vals types.Row) error) error {
+func (o *indexKeys) pairs(c *Ctx, f func(vals types.Row) error) error {
 	var seen memory.KeySet
 	vals := make(types.Row, len(o.equal))
 	for n := range o.equal[0] {
@@ -150,7 +170,7 @@ func (o *indexValues) pairs(c *Ctx, f func(vals types.Row) error) error {
 }
 
 // column returns the different values of a column.
-func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
+func (o *indexKeys) column(c *Ctx, i int) ([]types.Datum, error) {
 	var data []types.Datum
 	if o.arrays[i] != nil {
 		elems, err := o.arrays[i].Elements(&c.Ctx)
@@ -188,23 +208,49 @@ func (o *indexValues) column(c *Ctx, i int) ([]types.Datum, error) {
 
 // whole reports whether the values of all columns are known, so that a unique index has at most one
 // entry for them.
-func (o *indexValues) whole() bool { return len(o.equal) == len(o.rule.Types) }
+func (o *indexKeys) whole() bool { return len(o.equal) == len(o.rule.Types) }
 
 // byIndex reads by a local index: first entries, then their rows.
 func (o *scanOp) byIndex(c *Ctx, view View) error {
 	x := o.index
-	return x.tuples(c, func(vals types.Row) error {
-		prefix := x.rule.AppendColumns(x.rule.AppendPrefix(nil), vals)
-		follow := func(key, value []byte) error { return o.follow(c, view, key, value) }
-		if x.whole() && x.rule.Def.Unique && !table.AnyNull(vals) {
-			return scanEntries(c, x.rule, view, prefix, follow)
-		}
-		r, ok, err := x.bounds.Range(&c.Ctx, prefix)
-		if err != nil || !ok {
+	follow := func(key, value []byte) error { return o.follow(c, view, key, value) }
+	var ranges []shardmap.KeyRange
+	for i := range x.keys {
+		keys := &x.keys[i]
+		err := keys.tuples(c, func(vals types.Row) error {
+			prefix := x.rule.AppendColumns(x.rule.AppendPrefix(nil), vals)
+			if len(x.keys) == 1 && keys.whole() && x.rule.Def.Unique && !table.AnyNull(vals) {
+				return scanEntries(c, x.rule, view, prefix, follow)
+			}
+			r, ok, err := keys.bounds.Range(&c.Ctx, prefix)
+			if ok {
+				ranges = append(ranges, r)
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		return view.Scan(c.ctx(), txn.Span{Start: r.Start, End: r.End}, x.scan.Backward, follow)
-	})
+	}
+	return scanRanges(c, view, route.Disjoint(ranges), x.scan.Backward, follow)
+}
+
+// scanRanges scans ranges of keys that are disjoint and ascend; none is open. backward goes from the
+// last of them to the first.
+func scanRanges(
+	c *Ctx, view View, ranges []shardmap.KeyRange, backward bool, f func(key, value []byte) error,
+) error {
+	if len(ranges) == 1 {
+		return view.Scan(c.ctx(), txn.Span(ranges[0]), backward, f)
+	}
+	spans := make([]txn.Span, len(ranges))
+	for i, r := range ranges {
+		spans[i] = txn.Span(r)
+	}
+	if backward {
+		slices.Reverse(spans)
+	}
+	return view.ScanAll(c.ctx(), spans, backward, f)
 }
 
 // entries calls f with the entries whose columns are those of prefix.

@@ -210,8 +210,9 @@ func (o *scanOp) everything(c *Ctx) (bool, error) {
 	case !o.anyOrder:
 	case o.access == plan.ScanOrdered:
 		return o.span.Everything(&c.Ctx)
-	case o.access == plan.ScanIndex && len(o.index.equal) == 0 && o.index.scan.Index.Where == nil:
-		return o.index.bounds.Everything(&c.Ctx)
+	case o.access == plan.ScanIndex && len(o.index.keys) == 1 && len(o.index.keys[0].equal) == 0 &&
+		o.index.scan.Index.Where == nil:
+		return o.index.keys[0].bounds.Everything(&c.Ctx)
 	}
 	return false, nil
 }
@@ -376,23 +377,16 @@ func (o *scanOp) ordered(c *Ctx, view View) error {
 	if err != nil {
 		return err
 	}
-	if o.desc {
-		slices.Reverse(ranges)
-	}
 	prefix := o.table.OrderPrefix(nil)
-	for _, r := range ranges {
-		span := txn.Span{Start: slices.Concat(prefix, r.Start), End: slices.Concat(prefix, r.End)}
+	for i, r := range ranges {
+		ranges[i] = shardmap.KeyRange{Start: slices.Concat(prefix, r.Start), End: slices.Concat(prefix, r.End)}
 		if len(r.End) == 0 {
-			span.End = txn.PrefixEnd(prefix)
-		}
-		err := view.Scan(c.ctx(), span, o.desc, func(key, value []byte) error {
-			return o.followOrder(c, view, key[len(prefix):], value)
-		})
-		if err != nil {
-			return err
+			ranges[i].End = txn.PrefixEnd(prefix)
 		}
 	}
-	return nil
+	return scanRanges(c, view, ranges, o.desc, func(key, value []byte) error {
+		return o.followOrder(c, view, key[len(prefix):], value)
+	})
 }
 
 // followOrder reads the row of an entry of the index in primary key order, if the task reads its

@@ -124,6 +124,8 @@ type Reader interface {
 // View is a Reader of a transaction.
 type View interface {
 	Reader
+	// ScanAll is Scan for spans that are disjoint and in the order of the scan.
+	ScanAll(ctx context.Context, spans []txn.Span, reverse bool, fn func(key, value []byte) error) error
 	table.Generations // at the timestamp
 	// Seen hides what the transaction has written after a mark. It must be called before the first
 	// read.

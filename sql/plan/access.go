@@ -31,6 +31,7 @@ const (
 	costEntryOnly = 2.0
 	costFind      = 20.0 // asking a global index, which is in few fragments
 	costAsk       = 25.0 // asking a local index, which is in all of them
+	costRange     = 10.0 // of a further range of the same scan
 	costSort      = 0.1  // of a comparison
 )
 
@@ -48,7 +49,7 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 	switch x := r.Span; {
 	case x != nil && of != nil:
 		m := matcher{s: s, conds: conds}
-		by := &IndexScan{Table: s.Table, Equal: x.Equal, KeyBounds: x.KeyBounds}
+		by := &IndexScan{Table: s.Table, IndexKeys: IndexKeys{Equal: x.Equal, KeyBounds: x.KeyBounds}}
 		buckets.rows *= of.Of(m.usedBy(by, keyColumns(s.Table)))
 	case x != nil:
 		buckets.rows *= x.selectivity()
@@ -68,7 +69,11 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 		indexes = slices.Insert(slices.Clone(indexes), 0, primaryIndex(s.Table, ix))
 	}
 	for _, ix := range indexes {
-		if x := p.indexScan(s, ix, conds); x != nil {
+		plain := p.indexScan(s, ix, conds)
+		for _, x := range []*IndexScan{plain, (arms{p, s, ix}).scan(conds, plain)} {
+			if x == nil {
+				continue
+			}
 			a := pathBy(x)
 			if of != nil && !x.Single() {
 				a.rows = max(1, all*of.Of(slices.Concat(Conjuncts(ix.Where), x.Conds)))
@@ -93,6 +98,9 @@ func pathBy(x *IndexScan) *accessPath {
 		a.kind = ScanOrdered
 	case x.Index.Def.Global:
 		a.kind, a.columns, a.start = ScanFound, nil, costFind
+	}
+	if n := len(x.Arms); n > 0 {
+		a.start += costRange * float64(n-1)
 	}
 	return a
 }
@@ -222,6 +230,10 @@ func (a *accessPath) use(p *planner, s *Scan, r *Route) {
 	case ScanOrdered:
 		x := a.index
 		s.Desc = x.Backward
+		if len(x.Arms) > 0 {
+			s.Span = &KeySpan{Arms: x.Arms, Conds: x.Conds}
+			break
+		}
 		if older := (KeyBounds{Lo: x.Lo, LoInc: x.LoInc, Hi: x.Hi, HiInc: x.HiInc}); len(x.Equal) == 0 &&
 			x.Prefix == nil && x.LoRow == nil && x.HiRow == nil {
 			s.Lo, s.LoInc, s.Hi, s.HiInc = older.Lo, older.LoInc, older.Hi, older.HiInc
@@ -252,6 +264,13 @@ func (x *IndexScan) use(p *planner, s *Scan, r *Route) {
 
 // estimate guesses how many rows are found.
 func (x *IndexScan) estimate() float64 {
+	if len(x.Arms) > 0 {
+		sum := 0.0
+		for _, k := range x.Arms {
+			sum += (&IndexScan{Table: x.Table, Index: x.Index, IndexKeys: k}).estimate()
+		}
+		return min(sum, guessTable)
+	}
 	n := 1.0
 	for i, list := range x.Equal {
 		if x.Paired && i > 0 {
@@ -281,6 +300,13 @@ func (x *IndexScan) estimate() float64 {
 
 // selectivity guesses which part of a table's keys is in a span.
 func (x *KeySpan) selectivity() float64 {
+	if len(x.Arms) > 0 {
+		sum := 0.0
+		for _, k := range x.Arms {
+			sum += (&KeySpan{Equal: k.Equal, KeyBounds: k.KeyBounds}).selectivity()
+		}
+		return min(sum, 1)
+	}
 	all := x.KeyBounds.selectivity()
 	if n := len(x.Equal); n > 0 {
 		all *= guessEqual / guessTable * math.Pow(guessMore, float64(n-1))
@@ -316,8 +342,11 @@ func (s *Scan) Conditions() (used, rest query.Expr) {
 	case ScanKeys:
 		return s.keyConditions()
 	case ScanOrdered:
-		by := &IndexScan{Table: s.Table, KeyBounds: KeyBounds{Lo: s.Lo, Hi: s.Hi}}
+		by := &IndexScan{Table: s.Table, IndexKeys: IndexKeys{KeyBounds: KeyBounds{Lo: s.Lo, Hi: s.Hi}}}
 		if s.Span != nil {
+			if by.Conds = s.Span.Conds; len(by.Conds) > 0 {
+				return by.split(s.Filter)
+			}
 			by.Equal, by.KeyBounds = s.Span.Equal, s.Span.KeyBounds
 		}
 		m := matcher{s: s, conds: Conjuncts(s.Filter)}

@@ -297,6 +297,8 @@ func isLiteralStart(e query.Expr) bool {
 type KeySpan struct {
 	Equal [][]query.Expr // by column of the key: the values that it may have
 	KeyBounds
+	Arms  []IndexKeys  // if there are some: the keys of each of them, and not those that the rest names
+	Conds []query.Expr // of Arms: what the keys are found by, for EXPLAIN
 }
 
 // ranged reports whether a table's rows lie by ranges of their keys.

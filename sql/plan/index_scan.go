@@ -8,14 +8,24 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// IndexScan says which entries of a secondary index a scan reads, and in which direction: those
-// whose first columns have one of some values each, and whose columns behind them are bounded.
-// Behind the columns of an index that is not unique comes the primary key. Entries of a global
-// index are found by all their columns.
+// IndexScan says which entries of a secondary index a scan reads, and in which direction. Entries of
+// a global index are found by all their columns.
 type IndexScan struct {
 	N     int // names the lookup within the plan
 	Table *catalog.Table
 	Index query.Index
+	IndexKeys
+	// Arms is set if the entries are those of several alternatives, which may overlap. Each entry is
+	// read once, in the order of the index. IndexKeys says nothing then.
+	Arms     []IndexKeys
+	Backward bool
+	Conds    []query.Expr // what the entries are found by, for EXPLAIN; empty: Equal and Arrays
+}
+
+// IndexKeys are entries of an index: those whose first columns have one of some values each, and
+// whose columns behind them are bounded. Behind the columns of an index that is not unique comes the
+// primary key.
+type IndexKeys struct {
 	// Equal are the values of the first columns, over Params and Outers: alternatives, or the
 	// elements of one array. Columns in Nulls have none: they are null.
 	Equal  [][]query.Expr
@@ -25,8 +35,14 @@ type IndexScan struct {
 	// on. Otherwise the scan looks up every combination.
 	Paired bool
 	KeyBounds
-	Backward bool
-	Conds    []query.Expr // what the entries are found by, for EXPLAIN; empty: Equal and Arrays
+}
+
+// All returns the keys that the scan reads: those of its arms, if it has some.
+func (x *IndexScan) All() []IndexKeys {
+	if len(x.Arms) > 0 {
+		return x.Arms
+	}
+	return []IndexKeys{x.IndexKeys}
 }
 
 // whole reports whether every column has its value.
@@ -38,7 +54,9 @@ func (x *IndexScan) Single() bool {
 }
 
 // selects reports whether entries are read of some of the table's rows only.
-func (x *IndexScan) selects() bool { return len(x.Equal) > 0 || !x.open() || x.Index.Where != nil }
+func (x *IndexScan) selects() bool {
+	return len(x.Equal) > 0 || !x.open() || len(x.Arms) > 0 || x.Index.Where != nil
+}
 
 // asOlderNodes leaves out what only newer nodes know. Less is found by the index then, and the scan
 // tests the rest.
@@ -158,7 +176,7 @@ func (m *matcher) pair(x *IndexScan, keys []query.Expr) {
 	}
 }
 
-func (x *IndexScan) combinations() int {
+func (x *IndexKeys) combinations() int {
 	n := 1
 	for _, list := range x.Equal {
 		n *= max(1, len(list))
@@ -167,7 +185,69 @@ func (x *IndexScan) combinations() int {
 }
 
 // tuples reports whether the combinations of values are few enough.
-func (x *IndexScan) tuples() bool { return x.Paired || x.combinations() <= maxKeyTuples }
+func (x *IndexKeys) tuples() bool { return x.Paired || x.combinations() <= maxKeyTuples }
+
+// arms finds entries of an index that the arms of an OR name.
+type arms struct {
+	*planner
+	s  *Scan
+	ix query.Index
+}
+
+// scan finds the entries that the arms of an OR name, if each of them names some that the other
+// conditions do not name alone; nil if there is no such OR. plain is the scan without arms.
+func (a arms) scan(conds []query.Expr, plain *IndexScan) *IndexScan {
+	if !a.env.OrderedIndexes || a.ix.Def.Global || plain == nil {
+		return nil
+	}
+	for i, c := range conds {
+		or, ok := c.(*query.Or)
+		if !ok || len(or.Args) > maxKeyTuples || volatile(c) || anyStays(or.Args) || slices.Contains(plain.Conds, c) {
+			continue
+		}
+		if x := a.of(or, slices.Concat(conds[:i], conds[i+1:])); x != nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// of is scan for one OR.
+func (a arms) of(or *query.Or, others []query.Expr) *IndexScan {
+	out, tuples, whole := &IndexScan{Table: a.s.Table}, 0, true
+	used, found := make([]bool, len(others)), &query.Or{}
+	for _, arm := range or.Args {
+		own := Conjuncts(arm)
+		x := a.indexScan(a.s, a.ix, slices.Concat(others, own))
+		if x == nil {
+			return nil
+		}
+		var named []query.Expr
+		for _, c := range x.Conds {
+			if at := slices.Index(others, c); at >= 0 {
+				used[at] = true
+			} else {
+				named = append(named, c)
+			}
+		}
+		if tuples += x.combinations(); len(named) == 0 || tuples > maxKeyTuples {
+			return nil
+		}
+		whole = whole && len(named) == len(own)
+		found.Args = append(found.Args, Conjunction(named))
+		out.Index, out.Arms = x.Index, append(out.Arms, x.IndexKeys)
+	}
+	for i, c := range others {
+		if used[i] {
+			out.Conds = append(out.Conds, c)
+		}
+	}
+	if whole {
+		found = or
+	}
+	out.Conds = append(out.Conds, found)
+	return out
+}
 
 // usedBy lists the conditions by which entries are found.
 func (m *matcher) usedBy(x *IndexScan, columns []keyColumn) []query.Expr {

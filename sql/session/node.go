@@ -112,25 +112,22 @@ func (n *Node) health() []sysview.Health {
 // newestTimeout bounds how long CatchUp takes if the catalog's leader is out of reach.
 const newestTimeout = time.Second
 
-// CatchUp brings this node's catalog up to all definitions acknowledged before the call. It returns
-// 57P03 if that takes longer than newestTimeout.
+// CatchUp brings this node's catalog up to all definitions acknowledged before the call, if it can.
 //
 // A node learns of new definitions a moment after the node that made them has answered its client.
 // A client that then connects to another node, as a connection pool does, may use a name that is
 // not known there yet. So a session asks the catalog's leader before it reports that something does
 // not exist or is not allowed. It uses what it finds without asking: the fragments refuse a plan
 // made from definitions that are too old.
-func (n *Node) CatchUp(ctx context.Context) error {
-	if n.Others == nil {
-		return nil
-	}
-	return n.Catalog.CatchUp(ctx, newestTimeout)
+func (n *Node) CatchUp(ctx context.Context) {
+	_ = n.knowsMore(ctx, 0)
 }
 
-// knowsMore calls CatchUp, and reports whether the definitions now differ from version than. The
+// knowsMore is CatchUp, and reports whether the definitions now differ from version than. The
 // caller reads that version before it looks for a name, because definitions may arrive in between.
 func (n *Node) knowsMore(ctx context.Context, than uint64) bool {
-	return n.Others != nil && n.CatchUp(ctx) == nil && n.Catalog.View().DefinitionVersion() != than
+	return n.Others != nil && n.Catalog.CatchUp(ctx, newestTimeout) == nil &&
+		n.Catalog.View().DefinitionVersion() != than
 }
 
 // knownNames runs f. If f fails because it does not find a name, and the cluster knows newer

@@ -46,7 +46,7 @@ func (h Handle) terminate(cause *pgerr.Error) {
 func (n *Node) Authenticate(user string) (verifier string, ok bool) {
 	r := n.Catalog.View().RoleByName(user)
 	if r == nil {
-		_ = n.CatchUp(context.Background())
+		n.CatchUp(context.Background())
 		r = n.Catalog.View().RoleByName(user)
 	}
 	if r == nil {

@@ -73,7 +73,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 		v := vacuum{Session: s, w: w}
 		return s.node.knownNames(ctx, func() error { return v.run(ctx, n.VacuumStmt, implicitBlock) })
 	}
-	_ = s.node.CatchUp(ctx) // DDL changes the definitions as they are in the cluster
+	s.node.CatchUp(ctx) // DDL changes the definitions as they are in the cluster
 	if what := parse.CommitsItself(st.Node); what != "" {
 		if err := s.block.PreventInBlock(what, implicitBlock, s.leads); err != nil {
 			return err

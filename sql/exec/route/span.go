@@ -22,6 +22,7 @@ type Span struct {
 	table  *table.Table
 	equal  [][]expr.Eval
 	bounds *Bounds
+	arms   []*Span // if there are some, they say all
 }
 
 // NewSpan compiles a span of a table's keys; nil is none.
@@ -33,6 +34,13 @@ func NewSpan(k *expr.Compiler, t *table.Table, x *plan.KeySpan) (*Span, error) {
 		return nil, pgerr.New(pgerr.InternalError, "a key range that table %q has not", t.Def.Name)
 	}
 	o := &Span{table: t}
+	for _, keys := range x.Arms {
+		arm, err := NewSpan(k, t, &plan.KeySpan{Equal: keys.Equal, KeyBounds: keys.KeyBounds})
+		if err != nil {
+			return nil, err
+		}
+		o.arms = append(o.arms, arm)
+	}
 	for _, list := range x.Equal {
 		fs, err := k.Exprs(list)
 		if err != nil {
@@ -56,7 +64,7 @@ func PrimaryKey(t *table.Table) []Column {
 
 // Everything reports whether the bounds of the running statement exclude no key.
 func (o *Span) Everything(c *expr.Ctx) (bool, error) {
-	if len(o.equal) > 0 {
+	if len(o.equal) > 0 || len(o.arms) > 0 {
 		return false, nil
 	}
 	return o.bounds.Everything(c)
@@ -66,11 +74,21 @@ func (o *Span) Everything(c *expr.Ctx) (bool, error) {
 // open.
 func (o *Span) Ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {
 	ranges, err := o.ranges(c)
-	return disjoint(ranges), err
+	return Disjoint(ranges), err
 }
 
 // ranges is Ranges, unordered and possibly overlapping.
-func (o *Span) ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {
+func (o *Span) ranges(c *expr.Ctx) (out []shardmap.KeyRange, err error) {
+	for _, arm := range o.arms {
+		list, err := arm.ranges(c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	if len(o.arms) > 0 {
+		return out, nil
+	}
 	starts := [][]byte{nil}
 	for i, list := range o.equal {
 		var next [][]byte
@@ -88,7 +106,6 @@ func (o *Span) ranges(c *expr.Ctx) ([]shardmap.KeyRange, error) {
 		}
 		starts = next
 	}
-	var out []shardmap.KeyRange
 	for _, s := range starts {
 		r, ok, err := o.bounds.Range(c, s)
 		if err != nil {
@@ -114,8 +131,8 @@ func (o *Span) buckets(c *expr.Ctx) (set shardmap.BucketSet, err error) {
 	return set, err
 }
 
-// disjoint returns the union of ranges, in order.
-func disjoint(ranges []shardmap.KeyRange) (out []shardmap.KeyRange) {
+// Disjoint returns the union of ranges, in order. It changes the list.
+func Disjoint(ranges []shardmap.KeyRange) (out []shardmap.KeyRange) {
 	if len(ranges) < 2 {
 		return ranges
 	}

@@ -739,6 +739,31 @@ SELECT f.id FROM family f JOIN family g ON g.i8 = f.i8 LEFT JOIN things t ON t.i
 SELECT id FROM family WHERE i2 = 3000 OR i8 = 2000000000 OR t = 't1' OR id = 4 ORDER BY 1
 SELECT id FROM family WHERE i2 = 3000 OR i2 IS NULL OR i8 > 8000000000 OR d < '2024-03-24' ORDER BY 1
 SELECT count(*), count(i2) FROM family WHERE (i2 = 3000 OR i8 = 1000000000 OR NULL) AND (d = '2024-03-31' OR id < 3 AND t = 't1')
+-- OR over one index: several ranges of one scan
+SELECT id, i8 FROM family WHERE i8 BETWEEN 1000000000 AND 3000000000 OR i8 BETWEEN 2000000000 AND 5000000000 OR i8 = 9000000000 OR i8 = 9000000000 ORDER BY 1
+SELECT count(*), sum(i8) FROM family WHERE i8 < 2000000000 OR i8 >= 2000000000
+SELECT id, i8 FROM family WHERE i8 < 3000000000 OR i8 > 8000000000 ORDER BY i8 DESC, id DESC LIMIT 7
+SELECT id, i8 FROM family WHERE i8 < 3000000000 OR i8 > 8000000000 OR i8 = 5000000000 ORDER BY i8, id LIMIT 12 OFFSET 3
+SELECT count(*), count(i8) FROM family WHERE i8 > 8000000000 OR i8 IS NULL
+SELECT id FROM family WHERE i8 BETWEEN 5 AND NULL OR i8 BETWEEN 3000000000 AND 1000000000 OR i8 = 1000000000 ORDER BY 1
+SELECT id, i2 FROM family WHERE (i2 < 6000 OR i2 > 21000) AND d > '2024-03-25' ORDER BY 1
+SELECT count(*) FROM family WHERE (i2 > 6000 OR i2 < 3000) AND (i2 < 21000 OR i2 > 24000)
+SELECT id FROM family WHERE i2 BETWEEN 3000::bigint AND 6000.5 OR i2 > 32768 OR i2 < '-1'::bigint ORDER BY 1
+SELECT id, t FROM family WHERE t LIKE 't1%' OR t LIKE 't2%' OR t >= 't8' ORDER BY t DESC, id LIMIT 9
+SELECT id FROM family WHERE d < '2024-03-24' OR d > '2024-04-15' AND i2 IS NOT NULL OR d = '2024-03-31'::timestamp ORDER BY 1
+SELECT id, lower(vc) FROM family WHERE lower(vc) < 't1' OR lower(vc) > 't7' OR lower(vc) = 't4' ORDER BY 1
+SELECT id, grp, n FROM people WHERE grp = 3 AND (n > 5 OR n < 2) ORDER BY n, id
+SELECT id, grp, n FROM people WHERE grp = 1 AND n = 2 OR grp = 3 AND n > 4 OR grp > 6 ORDER BY grp, n DESC, id
+SELECT id, grp, n FROM people WHERE grp IS NULL OR grp = 2 AND n IS NULL OR grp = 4 ORDER BY 1
+SELECT id FROM people WHERE (grp, n) < (2, 5) AND grp > 0 OR (grp, n) = (5, 1) OR grp IN (6, 7, NULL) AND n < 4 ORDER BY 1
+SELECT order_id, no FROM lines WHERE order_id > 'o' AND no < 2 AND order_id < 'orders/3' OR order_id >= 'orders/8' OR order_id = 'orders/5-A$customers/5-A' AND no >= 2 ORDER BY 1, 2
+SELECT order_id, no FROM lines WHERE order_id < 'orders/2' OR order_id > 'orders/8' ORDER BY order_id DESC, no LIMIT 8
+SELECT id FROM things WHERE id BETWEEN 2 AND 4 OR id BETWEEN 4 AND 6 OR id > 22 OR id = 9 ORDER BY id DESC LIMIT 9
+SELECT count(*), min(id), max(id) FROM things WHERE id < 5 OR id > 20
+SELECT i8, count(*) FROM family WHERE i8 < 3000000000 OR i8 > 8000000000 GROUP BY i8 ORDER BY i8 LIMIT 4
+SELECT DISTINCT i2 FROM family WHERE i2 < 9000 OR i2 > 24000 ORDER BY i2 DESC LIMIT 4
+SELECT t.id, f.id FROM things t JOIN family f ON f.i8 < t.id * 100000000::bigint OR f.i8 > 10000000000 - t.id WHERE t.id < 24 AND t.id > 18 ORDER BY 1, 2
+SELECT id FROM family WHERE i8 > 9000000000 OR i8 < 1000000000 OR id = 7 ORDER BY id FOR UPDATE
 SELECT id FROM family WHERE t LIKE 't1%' OR t = 't1' OR lower(vc) = 't2' OR i8 = ANY ('{3000000000,NULL}') ORDER BY id DESC LIMIT 3
 SELECT id FROM family WHERE (i8 = 3000000000 OR t = 't4') OR (id = 5 AND i2 > 0) ORDER BY id
 SELECT id FROM family WHERE NOT (i8 <> 3000000000 AND t <> 't4') ORDER BY id
@@ -767,6 +792,10 @@ SELECT order_id, count(*), sum(qty) FROM lines GROUP BY order_id ORDER BY order_
 SELECT order_id, no, row_number() OVER (ORDER BY order_id DESC, no) FROM lines GROUP BY order_id, no ORDER BY order_id, no DESC LIMIT 4
 SELECT x.t, x.n FROM (SELECT t, count(*) AS n FROM family GROUP BY t ORDER BY t LIMIT 2) x JOIN things ON true WHERE things.id = 1 ORDER BY 1
 -- UPDATE and DELETE by several indexes
+UPDATE family SET i8 = i8 + 1 WHERE i8 < 3000000000 OR i8 > 8000000000 AND i8 < 9000000000
+SELECT id, i8 FROM family WHERE i8 < 3000000000 OR i8 > 8000000000 ORDER BY i8, id
+UPDATE family SET i8 = i8 - 1 WHERE i8 = ANY ('{1000000001,2000000001}') OR i8 BETWEEN 8000000001 AND 8999999999 RETURNING id
+DELETE FROM lines WHERE order_id = 'nothing' OR order_id BETWEEN 'p' AND 'q' OR order_id < '' RETURNING no
 UPDATE family SET i8 = 2000000000, vc = 'union' WHERE i2 = 3000 OR i8 = 2000000000 OR t = 't4'
 SELECT id, i8, vc FROM family WHERE vc = 'union' ORDER BY id
 UPDATE family SET vc = 'u2' FROM things WHERE things.id = 2 AND (family.t = 't1' OR family.i2 = 6000) RETURNING family.id

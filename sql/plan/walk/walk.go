@@ -121,7 +121,7 @@ func IndexExprs(x *plan.IndexScan) []query.Expr {
 	if x == nil {
 		return nil
 	}
-	return slices.Concat(boundExprs(&x.KeyBounds), flatten(x.Equal), x.Arrays)
+	return keysExprs(x.All())
 }
 
 func bindExprs(bs []plan.Bind) []query.Expr {
@@ -222,7 +222,14 @@ func spanExprs(x *plan.KeySpan) []query.Expr {
 	if x == nil {
 		return nil
 	}
-	return append(boundExprs(&x.KeyBounds), flatten(x.Equal)...)
+	return slices.Concat(boundExprs(&x.KeyBounds), flatten(x.Equal), keysExprs(x.Arms))
+}
+
+func keysExprs(list []plan.IndexKeys) (out []query.Expr) {
+	for _, k := range list {
+		out = slices.Concat(out, boundExprs(&k.KeyBounds), flatten(k.Equal), k.Arrays)
+	}
+	return out
 }
 
 func boundExprs(x *plan.KeyBounds) []query.Expr {

@@ -1995,6 +1995,10 @@ func decodeKeySpan(d *decoder, m *plan.KeySpan, b []byte) {
 			m.HiRowInc = decodeBool(d, f)
 		case 11:
 			m.NotNull = decodeBool(d, f)
+		case 12:
+			m.Arms = appendStructs(d, f, m.Arms, decodeIndexKeys)
+		case 13:
+			m.Conds = appendElements(d, f, m.Conds, decodeExpr, "KeySpan.Conds")
 		default:
 			d.newer()
 		}
@@ -2049,12 +2053,56 @@ func decodeIndexScan(d *decoder, m *plan.IndexScan, b []byte) {
 			m.Nulls = appendPacked(d, f, m.Nulls, decodeSigned[int])
 		case 19:
 			m.Backward = decodeBool(d, f)
+		case 20:
+			m.Arms = appendStructs(d, f, m.Arms, decodeIndexKeys)
 		default:
 			d.newer()
 		}
 	}
 	d.require(m.Table != nil, "IndexScan.Table")
 	d.require(hasIndex, "IndexScan.Index")
+	d.leave()
+}
+
+func decodeIndexKeys(d *decoder, m *plan.IndexKeys, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Equal = appendStructs(d, f, m.Equal, decodeExprList)
+		case 2:
+			m.Arrays = appendList(d, f, m.Arrays, decodeExpr)
+		case 3:
+			m.Lo = decodeExpr(d, f)
+		case 4:
+			m.Hi = decodeExpr(d, f)
+		case 5:
+			m.LoInc = decodeBool(d, f)
+		case 6:
+			m.HiInc = decodeBool(d, f)
+		case 7:
+			m.Paired = decodeBool(d, f)
+		case 8:
+			m.Prefix = decodeExpr(d, f)
+		case 9:
+			m.LoRow = appendElements(d, f, m.LoRow, decodeExpr, "IndexKeys.LoRow")
+		case 10:
+			m.HiRow = appendElements(d, f, m.HiRow, decodeExpr, "IndexKeys.HiRow")
+		case 11:
+			m.LoRowInc = decodeBool(d, f)
+		case 12:
+			m.HiRowInc = decodeBool(d, f)
+		case 13:
+			m.NotNull = decodeBool(d, f)
+		case 14:
+			m.Nulls = appendPacked(d, f, m.Nulls, decodeSigned[int])
+		default:
+			d.newer()
+		}
+	}
 	d.leave()
 }
 

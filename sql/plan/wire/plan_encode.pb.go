@@ -1075,6 +1075,8 @@ func encodeKeySpan(e *encoder, m *plan.KeySpan) {
 	if !e.enter() {
 		return
 	}
+	e.display(func() { elements(e, 13, m.Conds, encodeExpr, "KeySpan.Conds") })
+	structs(e, 12, m.Arms, encodeIndexKeys)
 	number(e, 11, m.NotNull, encodeBool)
 	number(e, 10, m.HiRowInc, encodeBool)
 	number(e, 9, m.LoRowInc, encodeBool)
@@ -1093,6 +1095,7 @@ func encodeIndexScan(e *encoder, m *plan.IndexScan) {
 	if !e.enter() {
 		return
 	}
+	structs(e, 20, m.Arms, encodeIndexKeys)
 	number(e, 19, m.Backward, encodeBool)
 	packed(e, 18, m.Nulls, encodeSigned[int])
 	number(e, 17, m.NotNull, encodeBool)
@@ -1113,6 +1116,27 @@ func encodeIndexScan(e *encoder, m *plan.IndexScan) {
 	e.require(m.Table != nil, "IndexScan.Table")
 	number(e, 2, m.Table, encodeTableRef)
 	number(e, 1, m.N, encodeSigned[int])
+	e.leave()
+}
+
+func encodeIndexKeys(e *encoder, m *plan.IndexKeys) {
+	if !e.enter() {
+		return
+	}
+	packed(e, 14, m.Nulls, encodeSigned[int])
+	number(e, 13, m.NotNull, encodeBool)
+	number(e, 12, m.HiRowInc, encodeBool)
+	number(e, 11, m.LoRowInc, encodeBool)
+	elements(e, 10, m.HiRow, encodeExpr, "IndexKeys.HiRow")
+	elements(e, 9, m.LoRow, encodeExpr, "IndexKeys.LoRow")
+	optional(e, 8, m.Prefix, encodeExpr)
+	number(e, 7, m.Paired, encodeBool)
+	number(e, 6, m.HiInc, encodeBool)
+	number(e, 5, m.LoInc, encodeBool)
+	optional(e, 4, m.Hi, encodeExpr)
+	optional(e, 3, m.Lo, encodeExpr)
+	list(e, 2, m.Arrays, encodeExpr)
+	structs(e, 1, m.Equal, encodeExprList)
 	e.leave()
 }
 

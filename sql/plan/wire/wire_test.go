@@ -71,7 +71,7 @@ func find(table *catalog.Table) plan.Node {
 	n := &query.Var{T: query.Of(types.Int4), Col: 2, Name: "n"}
 	return plan.Find{Scan: &plan.IndexScan{
 		N: 3, Table: table, Index: query.Index{Def: &table.Indexes[1], Keys: []query.Expr{n}, Names: []string{"n"}},
-		Equal: [][]query.Expr{{text("a")}}, Arrays: []query.Expr{nil},
+		IndexKeys: plan.IndexKeys{Equal: [][]query.Expr{{text("a")}}, Arrays: []query.Expr{nil}},
 	}}
 }
 
