@@ -50,6 +50,7 @@ func (s *scope) join(j *pg_query.JoinExpr) (query.From, []*nameItem, error) {
 		if from.On, merged, err = s.using(using, l, r, kind); err != nil {
 			return nil, nil, err
 		}
+		markMerged(from.Form, merged)
 	} else if j.Quals != nil {
 		if from.On, err = s.joinOn(j.Quals, all); err != nil {
 			return nil, nil, err
@@ -187,11 +188,6 @@ func (s *scope) mergedColumn(name string, l, r *nameColumn, kind query.JoinKind)
 			if _, plain := re.(*query.Var); plain {
 				out.expr, out.table, out.att = re, r.table, r.att
 			}
-		}
-	}
-	if _, plain := out.expr.(*query.Var); s.ctx.Form && !plain {
-		if _, written := out.expr.(*query.Written); !written {
-			out.expr = &query.Written{Arg: out.expr, Kind: query.WrittenJoin, Name: name}
 		}
 	}
 	return out, nil

@@ -309,6 +309,22 @@ func joinForm(j *pg_query.JoinExpr, using []string, l, r []nameColumn) *query.Jo
 	return f
 }
 
+// markMerged makes merged columns that are no column of a side keep that they are the join's.
+func markMerged(f *query.JoinForm, merged []nameColumn) {
+	if f == nil {
+		return
+	}
+	for i := range merged {
+		switch merged[i].expr.(type) {
+		case *query.Var, *query.Written:
+		default:
+			f.Merged = true
+			merged[i].expr = &query.Written{Arg: merged[i].expr, Kind: query.WrittenJoin, Name: merged[i].name, Join: f,
+				Column: i}
+		}
+	}
+}
+
 // writtenJoin makes the columns of a join with an alias keep that they are the join's, under names
 // that differ.
 func writtenJoin(it *nameItem, f *query.JoinForm, listed bool) {
@@ -316,15 +332,16 @@ func writtenJoin(it *nameItem, f *query.JoinForm, listed bool) {
 	it.columns = slices.Clone(it.columns)
 	for i := range it.columns {
 		c := &it.columns[i]
-		if c.name == "" {
-			continue
-		}
 		name := c.name
-		for n := 1; slices.Contains(f.Columns, name); n++ {
+		for n := 1; name != "" && slices.ContainsFunc(f.Columns,
+			func(o query.JoinColumn) bool { return o.Name == name }); n++ {
 			name, f.Listed = c.name+"_"+itoa(n), true
 		}
-		f.Columns = append(f.Columns, name)
-		c.expr = &query.Written{Arg: query.Unwritten(c.expr), Kind: query.WrittenJoin, Table: it.alias, Name: name}
+		f.Columns = append(f.Columns, query.JoinColumn{Name: name, Expr: c.expr})
+		if c.name != "" {
+			c.expr = &query.Written{Arg: query.Unwritten(c.expr), Kind: query.WrittenJoin, Table: it.alias, Name: name,
+				Join: f, Column: i}
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // Options of views.
@@ -178,7 +179,7 @@ func viewColumns(from []query.Column, form *query.Query) ([]catalog.Column, erro
 		if slices.ContainsFunc(from[:i], func(o query.Column) bool { return o.Name == c.Name }) {
 			return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" specified more than once`, c.Name)
 		}
-		if v, ok := form.Targets[i].Expr.(*query.Var); ok && v.Col == query.ColWholeRow {
+		if _, row := form.Targets[i].Expr.(*query.Row); c.Type == types.Record && !row {
 			return nil, pgerr.Unsupported("a view with a column of a row type is not supported yet").
 				WithHint("Select the columns of the row, or convert it with to_jsonb().")
 		}

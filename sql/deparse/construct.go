@@ -41,6 +41,9 @@ func (d *deparser) test(e query.Expr) {
 		d.nested(v.Left, true, v)
 		d.put(" ", v.Op, map[bool]string{true: " ALL (", false: " ANY ("}[v.All])
 		d.nested(v.Array, true, v)
+		if s, ok := v.Array.(*query.SubLink); ok && s.Kind == query.SubScalar && len(d.queries) > 0 {
+			d.put("::", d.castName(s.Type(), s.Typmod(), false)) // or it would be read as ANY (SELECT …)
+		}
 		d.put(")")
 		d.close()
 	case *query.Case:

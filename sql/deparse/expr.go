@@ -142,6 +142,9 @@ func quoteName(name string) string {
 }
 
 func (d *deparser) logic(op string, args []query.Expr, parent query.Expr) {
+	if d.stored {
+		args = flat(args, parent)
+	}
 	d.open()
 	for i, a := range args {
 		if i > 0 {
@@ -150,6 +153,27 @@ func (d *deparser) logic(op string, args []query.Expr, parent query.Expr) {
 		d.nested(a, false, parent)
 	}
 	d.close()
+}
+
+// flat returns the arguments of AND or OR with those of the same kind among them replaced by theirs,
+// as the parser does.
+func flat(args []query.Expr, parent query.Expr) []query.Expr {
+	var out []query.Expr
+	for _, a := range args {
+		x, and := a.(*query.And)
+		_, inAnd := parent.(*query.And)
+		y, or := a.(*query.Or)
+		_, inOr := parent.(*query.Or)
+		switch {
+		case and && inAnd:
+			out = append(out, flat(x.Args, x)...)
+		case or && inOr:
+			out = append(out, flat(y.Args, y)...)
+		default:
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // castOrArg writes a cast, or only its argument if the cast is implicit.

@@ -255,27 +255,40 @@ func (d *deparser) join(j *query.FromJoin) {
 	switch {
 	case len(form.Using) > 0:
 		d.put(" USING ")
-		d.nameList(form.Using)
+		d.nameList(d.usingNames(form))
 		if form.UsingAlias != "" {
 			d.put(" AS ", builtin.QuoteIdent(form.UsingAlias))
 		}
-	case j.On != nil:
+	case j.On != nil && !isTrue(j.On):
 		d.put(" ON ")
 		d.open()
 		d.expr(j.On, false)
 		d.close()
-	case j.Kind != query.Inner:
-		d.put(" ON TRUE")
+	case j.Kind != query.Inner || j.On != nil:
+		word := "TRUE" // if the text has no condition
+		switch {
+		case d.stored || j.On == nil:
+		case d.pretty:
+			word = "true"
+		default:
+			word = "(true)"
+		}
+		d.put(" ON ", word)
 	}
 	if around {
 		d.put(")")
 	}
 	if form.Alias != "" {
-		d.put(" ", builtin.QuoteIdent(form.Alias))
-		if form.Listed {
-			d.nameList(form.Columns)
+		d.put(" ", builtin.QuoteIdent(d.joinOf(form).alias))
+		if names, listed := joinNames(d, form); listed {
+			d.nameList(names)
 		}
 	}
+}
+
+func isTrue(e query.Expr) bool {
+	c, ok := e.(*query.Const)
+	return ok && c.Type() == types.Bool && !c.Value.IsNull() && c.Value.Bool()
 }
 
 // at returns the query that a column belongs to.
@@ -353,9 +366,9 @@ func (d *deparser) written(w *query.Written) {
 	switch w.Kind {
 	case query.WrittenJoin:
 		if w.Table != "" {
-			d.put(builtin.QuoteIdent(w.Table), ".")
+			d.put(builtin.QuoteIdent(d.joinOf(w.Join).alias), ".")
 		}
-		d.put(builtin.QuoteIdent(w.Name))
+		d.put(builtin.QuoteIdent(d.joinColumn(w)))
 	case query.WrittenCall:
 		c := w.Arg.(*query.Call)
 		d.put(d.procName(c.Proc), "(")

@@ -348,8 +348,11 @@ func (d *deparser) targets(q *query.Query, columns []string, named bool) {
 			own = d.columnName(x)
 		case *query.Written:
 			if x.Kind == query.WrittenJoin {
-				own = x.Name
+				own = d.joinColumn(x)
 			}
+		}
+		if d.stored {
+			own = "" // a name must not depend on how names are chosen
 		}
 		if i < len(columns) {
 			name = columns[i]

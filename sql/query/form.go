@@ -31,6 +31,9 @@ type Written struct {
 	Name  string      // WrittenJoin: of the column; WrittenCollate: the collation
 	Row   catalog.OID // WrittenRowType: the table
 	Given []Given     // WrittenCall: the arguments
+	// WrittenJoin: the join, and the position in its Columns or, without a Table, in Using.
+	Join   *JoinForm
+	Column int
 }
 
 // Given is an argument of a call as it is written: its position in the call, and its name, "" if
@@ -87,10 +90,18 @@ type Form struct {
 type JoinForm struct {
 	Using      []string
 	Sides      [][2]Expr // of each column of Using
+	Merged     bool      // one of them is no column of a side
 	UsingAlias string
 	Alias      string
-	Columns    []string // with Alias: of all its columns
-	Listed     bool     // the names of Columns have to be written
+	Columns    []JoinColumn // with Alias: all its columns
+	Listed     bool         // the names of Columns have to be written
+}
+
+// JoinColumn is a column of a join: its name, "" if the query cannot name it, and the column of a
+// side that it is.
+type JoinColumn struct {
+	Name string
+	Expr Expr
 }
 
 // WindowForm is how a window is written, in queries that are analyzed to be deparsed.
