@@ -7,8 +7,8 @@
 // Operators push: Run calls emit for each row, from the scan upwards, without a queue in between.
 // The part of a plan below a Gather runs where the data is. The Gather evaluates its Route to
 // buckets, makes one Task per fragment by the database's map, and hands each Task to its Fragment,
-// which calls RunTask on the node that leads the fragment. One task runs in the caller's goroutine;
-// several run in parallel and send their rows through bounded channels.
+// which calls RunTask on the node that leads the fragment. Tasks run in the caller's goroutine
+// until one is long; then they run in parallel and send their rows through bounded channels.
 //
 // The package never parses, plans or looks up names in the catalog, and it uses neither sockets nor
 // disks, except for temporary files: rows come from a Tx, which the cluster makes from a storage

@@ -260,6 +260,7 @@ type workers struct {
 	// Of the rows; if it is empty, rows arrive in any order.
 	order  operator.Ordering
 	shared chan *batch // unordered
+	idle   *runner     // that has run a task in turn; nil: there is none
 	wg     sync.WaitGroup
 	pool   sync.Pool
 
@@ -270,15 +271,15 @@ type workers struct {
 
 // worker is the running task of one fragment.
 type worker struct {
-	share shardmap.Share
-	// next runs the task until it has a batch, and stop ends it. A batch that is nil says that the
-	// task has read many rows.
-	next     func() (*batch, bool)
-	stop     func()
-	parallel bool        // next is called by a goroutine of its own
+	share    shardmap.Share
+	fragment Fragment
+	task     *Task
+	runner   *runner     // nil: it has not begun, or it has ended
+	parallel bool        // the runner is driven by a goroutine of its own
 	out      chan *batch // of a parallel task
 	sent     counter
 	last     bool // no batch comes behind the present one
+	done     bool // of a task in turn: it has ended
 	batches  int
 	result   Result // set before the worker ends
 	err      error
@@ -295,9 +296,44 @@ const (
 // here is a fragment whose tasks run in the goroutine that runs them.
 type here interface{ Here() bool }
 
+// runner is a coroutine that runs tasks, one after the other: the stack of the next one has grown.
+type runner struct {
+	// next runs the task of the worker until it has a batch, and stop ends it. A batch that is nil says
+	// that the task has read many rows, and ended that it is over.
+	next   func() (*batch, bool)
+	stop   func()
+	worker *worker
+}
+
+var ended = &batch{}
+
+func (w *workers) newRunner() *runner {
+	r := &runner{}
+	r.next, r.stop = iter.Pull(func(yield func(*batch) bool) {
+		for r.worker != nil {
+			p := r.worker
+			if r.worker = nil; !w.work(p, yield) || !yield(ended) {
+				return
+			}
+		}
+	})
+	return r
+}
+
+// next runs the task of a worker until it has a batch, which may be nil; ok is false at its end.
+func (w *workers) next(p *worker) (b *batch, ok bool) {
+	if p.runner == nil {
+		if p.runner, w.idle = w.idle, nil; p.runner == nil {
+			p.runner = w.newRunner()
+		}
+		p.runner.worker = p
+	}
+	b, ok = p.runner.next()
+	return b, ok && b != ended
+}
+
 func (w *workers) start(f Fragment, task *Task, s shardmap.Share) {
-	p := &worker{share: s}
-	p.next, p.stop = iter.Pull(func(yield func(*batch) bool) { w.work(p, f, task, yield) })
+	p := &worker{share: s, fragment: f, task: task}
 	w.all = append(w.all, p)
 	if x, ok := f.(here); !ok || !x.Here() || task.Changes() {
 		w.run(p)
@@ -315,14 +351,17 @@ func (w *workers) run(p *worker) {
 	default:
 		p.out = w.shared
 	}
-	p.parallel = true
+	if p.parallel = true; p.runner == nil {
+		p.runner = w.newRunner()
+		p.runner.worker = p
+	}
 	w.wg.Go(func() {
-		defer p.stop()
+		defer p.runner.stop()
 		if w.merging() {
 			defer close(p.out)
 		}
 		for {
-			b, ok := p.next()
+			b, ok := w.next(p)
 			switch {
 			case !ok:
 				return
@@ -347,9 +386,9 @@ func (w *workers) spread() {
 	}
 }
 
-// work runs a task and yields its rows in batches.
-func (w *workers) work(p *worker, f Fragment, task *Task, yield func(*batch) bool) {
-	b := w.batch()
+// work runs a task and yields its rows in batches. It returns false if no more are wanted.
+func (w *workers) work(p *worker, yield func(*batch) bool) (wanted bool) {
+	b, task := w.batch(), p.task
 	send := func() error {
 		if !yield(b) {
 			return operator.ErrStop
@@ -375,7 +414,7 @@ func (w *workers) work(p *worker, f Fragment, task *Task, yield func(*batch) boo
 			yield(nil) // if the gateway needs no more rows, it has cancelled the context
 		}
 	}
-	p.result, p.err = w.gateway.run(w.ctx, f, task, take)
+	p.result, p.err = w.gateway.run(w.ctx, p.fragment, task, take)
 	if moved := (*txn.MovedError)(nil); errors.As(p.err, &moved) && p.sent.rows == 0 {
 		p.err = w.elsewhere(p, task, p.err, take)
 	}
@@ -393,8 +432,10 @@ func (w *workers) work(p *worker, f Fragment, task *Task, yield func(*batch) boo
 		b.rows, b.err = nil, p.err
 	}
 	if b.err != nil || len(b.rows) > 0 {
-		yield(b)
+		return yield(b)
 	}
+	w.pool.Put(b)
+	return true
 }
 
 func (w *workers) merging() bool { return len(w.order) > 0 }
@@ -410,9 +451,12 @@ func (w *workers) collect(emit Emit) error {
 // wait ends all tasks; the context is cancelled by then.
 func (w *workers) wait() {
 	for _, p := range w.all {
-		if !p.parallel {
-			p.stop()
+		if !p.parallel && p.runner != nil {
+			p.runner.stop()
 		}
+	}
+	if w.idle != nil {
+		w.idle.stop()
 	}
 	w.wg.Wait()
 }
@@ -428,12 +472,22 @@ func (w *workers) batch() *batch {
 // advance runs a task that is not parallel until it has a batch; ok is false at its end. If it is
 // long, all tasks go on in parallel, and there may be no batch yet.
 func (w *workers) advance(p *worker) (b *batch, ok bool) {
-	if b, ok = p.next(); !ok {
-		p.last = true
+	if p.done {
 		return nil, false
 	}
+	if b, ok = w.next(p); !ok {
+		p.last, p.done = true, true
+		w.idle, p.runner = p.runner, nil
+		return nil, false
+	}
+	if p.last { // the runner is for the next task
+		p.done = true
+		w.next(p)
+		w.idle, p.runner = p.runner, nil
+		return b, true
+	}
 	p.batches++
-	if long := b == nil || !w.merging() || p.batches > 1; long && !p.last {
+	if long := b == nil || !w.merging() || p.batches > 1; long {
 		w.spread()
 	}
 	return b, true

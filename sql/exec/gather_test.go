@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
@@ -78,5 +81,82 @@ func TestLateralGather(t *testing.T) {
 	rows := d.must(n)
 	if len(rows) != 5 || rows[4][3].Int() != 12 {
 		t.Errorf("rows are\n%s", show(n, rows))
+	}
+}
+
+// watchedFragment reports when tasks begin and end, and their rows.
+type watchedFragment struct {
+	exec.Fragment
+	began, row, ended func()
+}
+
+func (watchedFragment) Here() bool { return true }
+
+func (f watchedFragment) Run(ctx context.Context, task *exec.Task, emit exec.Emit) (exec.Result, error) {
+	f.began()
+	defer f.ended()
+	return f.Fragment.Run(ctx, task, func(row types.Row) error {
+		f.row()
+		return emit(row)
+	})
+}
+
+// TestTasksInTurn: short tasks of this node run one after the other, and the others begin while a
+// long one runs. Each gets its rows to the gateway, merged or not.
+func TestTasksInTurn(t *testing.T) {
+	for _, merge := range [][]plan.SortKey{nil, {{Slot: 0, Type: types.Text}}} {
+		for _, n := range []int{30, 3000} {
+			d := openDatabase(t, 3)
+			table := orders()
+			fill(d, table, n)
+			g := allOrders(table, nil)
+			if g.Merge = merge; merge != nil {
+				g.Child.(*plan.Scan).Access = plan.ScanOrdered
+			}
+			p, err := exec.Compile(&plan.Plan{Root: g})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := d.begin().ctx()
+			var mu sync.Mutex
+			began, most, running := make(chan bool, 9), 0, 0
+			change := func(by int) {
+				mu.Lock()
+				defer mu.Unlock()
+				running += by
+				most = max(most, running)
+			}
+			whole := c.Gateway.Fragment
+			c.Gateway.Fragment = func(id shardmap.FragmentID) (exec.Fragment, error) {
+				f, err := whole(id)
+				rows := 0
+				return watchedFragment{
+					Fragment: f,
+					began:    func() { began <- true; change(1) },
+					ended:    func() { change(-1) },
+					row: func() {
+						if rows++; rows != 200 {
+							return
+						}
+						for range 2 { // its own beginning, and that of another one
+							select {
+							case <-began:
+							case <-time.After(30 * time.Second):
+								t.Error("a long task runs alone")
+							}
+						}
+						began <- true
+						began <- true
+					},
+				}, err
+			}
+			got := 0
+			if err := p.Run(c, func(types.Row) error { got++; return nil }); err != nil || got != n {
+				t.Errorf("%d rows of %d, %v", got, n, err)
+			}
+			if alone := most == 1; alone != (n == 30) {
+				t.Errorf("%d tasks of %d rows ran at a time", most, n)
+			}
+		}
 	}
 }
