@@ -18,6 +18,7 @@ type hashJoinOp struct {
 	left, right         Op
 	leftKeys, rightKeys *keyEncoder
 	strict              []bool // by key: null equals nothing
+	ints                bool   // there is one key, an integer or what is stored as one
 }
 
 func (k *Compiler) hashJoin(n *plan.HashJoin) (Op, error) {
@@ -42,7 +43,44 @@ func (k *Compiler) hashJoin(n *plan.HashJoin) (Op, error) {
 	for i := range o.strict {
 		o.strict[i] = i >= len(n.NullsEqual) || !n.NullsEqual[i]
 	}
+	o.ints = len(n.KeyTypes) == 1 && o.strict[0] && storedAsInt(n.LeftKeys[0].Type()) &&
+		types.KindOf(n.LeftKeys[0].Type()) == types.KindOf(n.RightKeys[0].Type())
 	return o, nil
+}
+
+// storedAsInt reports whether the values of a type are equal if and only if their integers are.
+func storedAsInt(t types.OID) bool {
+	switch types.KindOf(t) {
+	case types.KindInt, types.KindOid, types.KindBool, types.KindDate, types.KindTime, types.KindTimestamp:
+		return true
+	}
+	return false
+}
+
+// joinKey is the key of a row: its integer, or its bytes, which are valid until the next key.
+type joinKey struct {
+	n     int64
+	bytes []byte
+}
+
+// key evaluates the key of a row.
+func (o *hashJoinOp) key(e *keyEncoder, row types.Row) (k joinKey, null bool, err error) {
+	if !o.ints {
+		k.bytes, null, err = e.encode(o.c, row)
+		return k, null, err
+	}
+	d, err := e.evals[0](&o.c.Ctx, row)
+	e.vals[0] = d
+	return joinKey{n: d.N}, d.K == types.KindNull, err
+}
+
+// encoded returns the bytes of the last key.
+func (o *hashJoinOp) encoded(e *keyEncoder, k joinKey) []byte {
+	if o.ints {
+		e.buf = types.AppendKey(e.buf[:0], e.types[0], e.vals[0], false)
+		return e.buf
+	}
+	return k.bytes
 }
 
 // matchable reports whether the encoder's last key, which contains a null, can match.
@@ -61,6 +99,7 @@ type joinTable struct {
 	rows  []types.Row
 	next  []int32
 	chain map[string]joinChain
+	ints  map[int64]joinChain // instead of chain
 	met   []bool
 	extra int64 // bytes besides those of the rows
 }
@@ -70,11 +109,29 @@ type joinChain struct{ first, last int32 }
 // chainedRow is the bytes of a row in the lists of a table.
 const chainedRow = memory.RowSize + 4 + 1
 
+// find returns the rows of a key.
+func (t *joinTable) find(key joinKey) (ch joinChain, ok bool) {
+	if t.ints != nil {
+		ch, ok = t.ints[key.n]
+	} else {
+		ch, ok = t.chain[string(key.bytes)]
+	}
+	return ch, ok
+}
+
+func (t *joinTable) link(key joinKey, ch joinChain) {
+	if t.ints != nil {
+		t.ints[key.n] = ch
+	} else {
+		t.chain[string(key.bytes)] = ch
+	}
+}
+
 // add keeps a copy of a row; linked rows can be found by their key.
-func (t *joinTable) add(row types.Row, key []byte, linked bool) error {
-	ch, known := t.chain[string(key)]
+func (t *joinTable) add(row types.Row, key joinKey, linked bool) error {
+	ch, known := t.find(key)
 	if linked && !known {
-		if err := t.grow(int64(len(key)) + memory.MapEntrySize); err != nil {
+		if err := t.grow(int64(len(key.bytes)) + memory.MapEntrySize); err != nil {
 			return err
 		}
 	}
@@ -95,9 +152,9 @@ func (t *joinTable) add(row types.Row, key []byte, linked bool) error {
 	case !linked:
 	case known:
 		t.next[ch.last] = at
-		t.chain[string(key)] = joinChain{ch.first, at}
+		t.link(key, joinChain{ch.first, at})
 	default:
-		t.chain[string(key)] = joinChain{at, at}
+		t.link(key, joinChain{at, at})
 	}
 	return nil
 }
@@ -118,7 +175,13 @@ func (t *joinTable) free() {
 }
 
 // begin makes the table, which is empty.
-func (t *joinTable) begin() { t.chain = map[string]joinChain{} }
+func (t *joinTable) begin(ints bool) {
+	if ints {
+		t.ints = map[int64]joinChain{}
+	} else {
+		t.chain = map[string]joinChain{}
+	}
+}
 
 // hashJoin is one execution.
 type hashJoin struct {
@@ -153,7 +216,7 @@ func (o *hashJoinOp) begin(c *Execution) *hashJoin {
 	j := &hashJoin{hashJoinOp: o}
 	j.mem.Begin(c.Mem, memory.Hash)
 	j.table.store.Mem = &j.mem
-	j.table.begin()
+	j.table.begin(o.ints)
 	return j
 }
 
@@ -167,7 +230,7 @@ func (j *hashJoin) keepsRight() bool { return j.kind == query.Right || j.kind ==
 
 // takeRight takes a row of the right side.
 func (j *hashJoin) takeRight(row types.Row) error {
-	key, null, err := j.rightKeys.encode(j.c, row)
+	key, null, err := j.key(j.rightKeys, row)
 	if err != nil {
 		return err
 	}
@@ -189,11 +252,11 @@ func (j *hashJoin) takeRight(row types.Row) error {
 		if err := j.divide(); err != nil {
 			return err
 		}
-		if key, _, err = j.rightKeys.encode(j.c, row); err != nil {
+		if key, _, err = j.key(j.rightKeys, row); err != nil {
 			return err
 		}
 	}
-	return j.rest.right.add(j.rest.right.number(key), 0, row)
+	return j.rest.right.add(j.rest.right.number(j.encoded(j.rightKeys, key)), 0, row)
 }
 
 // divide moves the rows of the table to partitions.
@@ -221,14 +284,14 @@ func (j *hashJoin) takeLeft(row types.Row) error {
 	if err := j.c.Tick(); err != nil {
 		return err
 	}
-	key, null, err := j.leftKeys.encode(j.c, row)
+	key, null, err := j.key(j.leftKeys, row)
 	if err != nil {
 		return err
 	}
 	j.setLeft(row)
 	matchable := !null || j.matchable(j.leftKeys)
 	if j.rest != nil && matchable {
-		if n := j.rest.right.number(key); j.rest.right.runs[n] != nil {
+		if n := j.rest.right.number(j.encoded(j.leftKeys, key)); j.rest.right.runs[n] != nil {
 			return j.rest.left.add(n, 0, row)
 		}
 	}
@@ -242,9 +305,9 @@ func (j *hashJoin) takeLeft(row types.Row) error {
 }
 
 // probe offers the rows of a key to the left row.
-func (j *hashJoin) probe(key []byte) (matched bool, err error) {
+func (j *hashJoin) probe(key joinKey) (matched bool, err error) {
 	t := &j.table
-	ch, ok := t.chain[string(key)]
+	ch, ok := t.find(key)
 	if !ok {
 		return false, nil
 	}
@@ -289,7 +352,7 @@ func (j *hashJoin) finish() error {
 			continue
 		}
 		j.table.free()
-		j.table.begin()
+		j.table.begin(j.ints)
 		join := j.pair
 		if right.Size() > total/2 {
 			join = j.chunks // most rows have the same key: dividing them does not help
@@ -355,7 +418,7 @@ func (j *hashJoin) chunks(from *restOfSides, right, left *spool.Run) error {
 }
 
 func (j *hashJoin) addChunk(row types.Row) error {
-	key, null, err := j.rightKeys.encode(j.c, row)
+	key, null, err := j.key(j.rightKeys, row)
 	if err != nil {
 		return err
 	}
@@ -370,7 +433,7 @@ func (j *hashJoin) probeChunk(from *restOfSides, left *spool.Run, matched bitmap
 		if n++; j.enough() && matched.has(n) {
 			return nil
 		}
-		key, _, err := j.leftKeys.encode(j.c, row)
+		key, _, err := j.key(j.leftKeys, row) // no null: it would not be in the partition
 		if err != nil {
 			return err
 		}
@@ -388,7 +451,7 @@ func (j *hashJoin) probeChunk(from *restOfSides, left *spool.Run, matched bitmap
 		return err
 	}
 	j.table.free()
-	j.table.begin()
+	j.table.begin(j.ints)
 	return nil
 }
 
