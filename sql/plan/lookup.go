@@ -281,7 +281,7 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 			return out, true, nil
 		}
 	}
-	if off.NestLoop || rows > rowLookupLimit && !off.HashJoin {
+	if off.NestLoop || rows > rowLookupLimit && !off.HashJoin && !j.readsAhead(right) {
 		return part{}, false, nil
 	}
 	k, err := j.byRow(key, left, right)
@@ -290,6 +290,13 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 	}
 	out, err := j.joinLookup(left, right, k)
 	return out, true, err
+}
+
+// readsAhead reports whether look-ups by row are sent for many rows together, and what they cost is
+// known.
+func (j joining) readsAhead(right part) bool {
+	s, ok := j.unions.scan(right).node.(*Scan)
+	return ok && !j.env.Off.Batch && j.est.table(s.Table) != nil
 }
 
 // AtMostOne reports whether a step cannot return more than one row. A step that is estimated at one
