@@ -255,6 +255,12 @@ func numbersOf(d descriptor) []uint64 {
 		for i := range d.Statistics {
 			out = append(out, numberKey(partNumbers, d.Statistics[i].OID))
 		}
+	case *Type:
+		if d.Domain != nil {
+			for i := range d.Domain.Checks {
+				out = append(out, numberKey(partNumbers, d.Domain.Checks[i].OID))
+			}
+		}
 	}
 	return out
 }

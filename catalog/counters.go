@@ -117,7 +117,10 @@ func (c counters) checkAllotted(d descriptor) error {
 		}
 		return oids(ns...)
 	case *Type:
-		ns := []uint32{d.OID}
+		var ns []uint32
+		if d.Kind != DomainType {
+			ns = append(ns, d.OID)
+		}
 		for i := range d.Labels {
 			ns = append(ns, d.Labels[i].OID)
 		}

@@ -94,8 +94,12 @@ func referencesOf(d descriptor) []objectKey {
 		}
 		return out
 	case *Type:
-		return []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database)),
+		out := []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database)),
 			newKey(schemaObject, uint64(d.Schema))}
+		for _, oid := range d.usedTypes() {
+			out = append(out, newKey(typeObject, uint64(oid)))
+		}
+		return out
 	}
 	return nil
 }

@@ -56,13 +56,16 @@ func (v *View) checkPut(old *View, d descriptor) error {
 			v.checkPrefixes(d), d.checkExtendedPlaces(v)); err != nil {
 			return err
 		}
-		if err := checkUsedTypes(v, d); err != nil {
+		if err := checkTypesExist(v, d.Database, d.usedTypes()); err != nil {
 			return err
 		}
 		return v.checkOwner(d.Owner)
 	case *Type:
 		if s := v.Schema(d.Schema); s == nil || s.Database != d.Database {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
+		}
+		if err := checkTypesExist(v, d.Database, d.usedTypes()); err != nil {
+			return err
 		}
 		return v.checkOwner(d.Owner)
 	case *Statistics:

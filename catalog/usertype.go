@@ -22,13 +22,27 @@ type Type struct {
 	Comment  string
 	Kind     TypeKind
 	Labels   []EnumLabel // of an enum, by rank
+	Domain   *Domain     // nil of an enum
+}
+
+// Domain is what a domain adds to its base type.
+type Domain struct {
+	Base      OID // a built-in type or a domain
+	Typmod    int32
+	Collation OID
+	NotNull   bool
+	Default   string       // SQL text; "" if there is none
+	Checks    []Constraint // without columns; VALUE stands for the value
 }
 
 // TypeKind is pg_type.typtype.
 type TypeKind byte
 
-// EnumType is the kind of the types of CREATE TYPE … AS ENUM.
-const EnumType TypeKind = 'e'
+// Kinds of types.
+const (
+	EnumType   TypeKind = 'e'
+	DomainType TypeKind = 'd'
+)
 
 // EnumLabel is a value of an enum.
 type EnumLabel struct {
@@ -47,12 +61,24 @@ const (
 	arrayOfEnum OID = 1 << 27
 )
 
+// domains is the bit of the OIDs of domains, which have their base types too; package sql/types makes
+// them. They are the numbers of domains in the catalog.
+const domains OID = 1 << 31
+
 // TypeOID returns the type's OID in pg_type.
-func (t *Type) TypeOID() OID { return enumTypes | t.OID }
+func (t *Type) TypeOID() OID {
+	if t.Kind == DomainType {
+		return t.OID
+	}
+	return enumTypes | t.OID
+}
 
 // TypeNumber returns the number of the type that has an OID in pg_type, or whose array type has it;
 // 0: it is no type of a user.
 func TypeNumber(oid OID) OID {
+	if oid >= domains {
+		return oid
+	}
 	if oid>>28 != enumTypes>>28 {
 		return 0
 	}
@@ -83,6 +109,11 @@ func (t *Type) Ranked(rank string) *EnumLabel {
 func (t *Type) Clone() *Type {
 	c := *t
 	c.Labels = slices.Clone(t.Labels)
+	if t.Domain != nil {
+		d := *t.Domain
+		d.Checks = slices.Clone(d.Checks)
+		c.Domain = &d
+	}
 	return &c
 }
 
@@ -231,6 +262,36 @@ func (t *Type) TypeInText(text string) bool {
 	return found
 }
 
+// usedTypes returns the numbers of the types that the definition of a domain uses.
+func (t *Type) usedTypes() []OID {
+	if t.Domain == nil {
+		return nil
+	}
+	var out []OID
+	add := func(n OID) {
+		if n != 0 && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	add(TypeNumber(t.Domain.Base))
+	typesInText(t.Domain.Default, add)
+	for i := range t.Domain.Checks {
+		typesInText(t.Domain.Checks[i].Check, add)
+	}
+	return out
+}
+
+// DomainsOver returns the domains that use a type.
+func (t *Type) DomainsOver(v *View) []*Type {
+	var out []*Type
+	for x := range TypesOf(v, t.Database) {
+		if slices.Contains(x.usedTypes(), t.OID) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // UsersOf returns the tables whose columns or expressions use a type.
 func (t *Type) UsersOf(v *View) []*Table {
 	var out []*Table
@@ -242,11 +303,11 @@ func (t *Type) UsersOf(v *View) []*Table {
 	return out
 }
 
-// checkUsedTypes checks that the types that a table uses exist.
-func checkUsedTypes(v *View, t *Table) error {
-	for _, n := range t.usedTypes() {
-		if x := TypeByOID(v, n); x == nil || x.Database != t.Database {
-			return pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", enumTypes|n)
+// checkTypesExist checks that types that an object of a database uses exist.
+func checkTypesExist(v *View, database OID, numbers []OID) error {
+	for _, n := range numbers {
+		if x := TypeByOID(v, n); x == nil || x.Database != database {
+			return pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", n)
 		}
 	}
 	return nil
@@ -254,6 +315,12 @@ func checkUsedTypes(v *View, t *Table) error {
 
 // checkTypeUnused returns an error if a table uses a dropped type.
 func checkTypeUnused(v *View, t *Type) error {
+	for _, x := range t.DomainsOver(v) {
+		return pgerr.New(pgerr.DependentObjectsStillExist,
+			"cannot drop type %s because other objects depend on it", t.Name).
+			WithDetail("type %s depends on type %s", x.Name, t.Name).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
 	for _, x := range t.UsersOf(v) {
 		return pgerr.New(pgerr.DependentObjectsStillExist,
 			"cannot drop type %s because other objects depend on it", t.Name).
@@ -267,7 +334,10 @@ func (t *Type) check() error {
 	if err := errors.Join(checkName(t.Name), checkOID(t.OID)); err != nil {
 		return err
 	}
-	if t.Kind != EnumType {
+	switch {
+	case t.Kind == DomainType && t.Domain != nil && t.OID >= domains && len(t.Labels) == 0:
+		return nil
+	case t.Kind != EnumType || t.Domain != nil:
 		return fmt.Errorf("type of kind %q", rune(t.Kind))
 	}
 	if t.OID >= arrayOfEnum {
@@ -296,6 +366,13 @@ func encodeType(t *Type) *pb.Type {
 		l := &t.Labels[i]
 		p.Labels = append(p.Labels, &pb.EnumLabel{Oid: l.OID, Text: l.Text, Rank: []byte(l.Rank), Order: l.Order})
 	}
+	if d := t.Domain; d != nil {
+		p.Domain = &pb.Domain{Base: d.Base, Typmod: d.Typmod, Collation: d.Collation, NotNull: d.NotNull,
+			Default: d.Default}
+		for i := range d.Checks {
+			p.Domain.Checks = append(p.Domain.Checks, encodeConstraint(&d.Checks[i]))
+		}
+	}
 	return p
 }
 
@@ -306,6 +383,13 @@ func decodeType(p *pb.Type) *Type {
 	}
 	for _, l := range p.GetLabels() {
 		t.Labels = append(t.Labels, EnumLabel{l.GetOid(), l.GetText(), string(l.GetRank()), l.GetOrder()})
+	}
+	if d := p.GetDomain(); d != nil {
+		t.Domain = &Domain{Base: d.GetBase(), Typmod: d.GetTypmod(), Collation: d.GetCollation(),
+			NotNull: d.GetNotNull(), Default: d.GetDefault()}
+		for _, k := range d.GetChecks() {
+			t.Domain.Checks = append(t.Domain.Checks, new(attNumDecoder).constraint(k))
+		}
 	}
 	return t
 }

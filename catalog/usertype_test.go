@@ -17,6 +17,28 @@ func typeOps() []op {
 	return []op{{kind: putOp, key: keyOf(t), desc: t}}
 }
 
+func domainOps() []op {
+	t := &Type{
+		OID: domains | 23<<18 | 7, Database: 5, Schema: 16384, Name: "posint", Owner: 10, Comment: "c", Kind: DomainType,
+		Domain: &Domain{Base: 23, Typmod: 8, Collation: 100, NotNull: true, Default: "3", Checks: []Constraint{
+			{OID: 16510, Name: "posint_check", Kind: Check, Check: "(VALUE > 0)", Valid: true, Comment: "k"},
+		}},
+	}
+	return []op{{kind: putOp, key: keyOf(t), desc: t}}
+}
+
+// TestDomainFormat: domains are kept.
+func TestDomainFormat(t *testing.T) {
+	data, err := encodeBatch(domainOps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := decodeEntry(golden(t, "domains.v1", data))
+	if err != nil || !reflect.DeepEqual(e.ops, domainOps()) {
+		t.Errorf("%+v, %v", e.ops, err)
+	}
+}
+
 // TestTypeFormat: types of users are kept.
 func TestTypeFormat(t *testing.T) {
 	data, err := encodeBatch(typeOps())

@@ -69,6 +69,13 @@ func TestDump(t *testing.T) {
 		"INSERT INTO feelings VALUES ('it''s', '{NULL,ok}')",
 		"ALTER TYPE mood ADD VALUE 'so-so' BEFORE 'ok'",
 		"INSERT INTO feelings (m) VALUES ('so-so')",
+		"CREATE DOMAIN positive AS int CHECK (VALUE > 0)",
+		"CREATE DOMAIN other.digits AS varchar(5) NOT NULL DEFAULT '00' CONSTRAINT only_digits CHECK (VALUE ~ '^[0-9]*$')",
+		"CREATE DOMAIN few AS positive CONSTRAINT below CHECK (VALUE < 9)",
+		"COMMENT ON DOMAIN positive IS 'above zero'",
+		"COMMENT ON CONSTRAINT below ON DOMAIN few IS 'small'",
+		"CREATE TABLE restricted (id positive PRIMARY KEY, d other.digits, f few DEFAULT 3)",
+		"INSERT INTO restricted VALUES (1, '12', 2), (2, DEFAULT, NULL)",
 	} {
 		Exec(t, conn, statement)
 	}

@@ -4671,8 +4671,9 @@ type Type struct {
 	Name          string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	Owner         uint32                 `protobuf:"varint,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	Comment       string                 `protobuf:"bytes,6,opt,name=comment,proto3" json:"comment,omitempty"`
-	Kind          uint32                 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`    // as pg_type.typtype: e
+	Kind          uint32                 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`    // as pg_type.typtype: e, d
 	Labels        []*EnumLabel           `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty"` // of an enum, by rank
+	Domain        *Domain                `protobuf:"bytes,9,opt,name=domain,proto3" json:"domain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4763,6 +4764,98 @@ func (x *Type) GetLabels() []*EnumLabel {
 	return nil
 }
 
+func (x *Type) GetDomain() *Domain {
+	if x != nil {
+		return x.Domain
+	}
+	return nil
+}
+
+// Domain is what a domain adds to its base type.
+type Domain struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Base          uint32                 `protobuf:"varint,1,opt,name=base,proto3" json:"base,omitempty"` // a built-in type or a domain
+	Typmod        int32                  `protobuf:"zigzag32,2,opt,name=typmod,proto3" json:"typmod,omitempty"`
+	Collation     uint32                 `protobuf:"varint,3,opt,name=collation,proto3" json:"collation,omitempty"`
+	NotNull       bool                   `protobuf:"varint,4,opt,name=not_null,json=notNull,proto3" json:"not_null,omitempty"`
+	Default       string                 `protobuf:"bytes,5,opt,name=default,proto3" json:"default,omitempty"`
+	Checks        []*Constraint          `protobuf:"bytes,6,rep,name=checks,proto3" json:"checks,omitempty"` // without columns
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Domain) Reset() {
+	*x = Domain{}
+	mi := &file_catalog_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Domain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Domain) ProtoMessage() {}
+
+func (x *Domain) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Domain.ProtoReflect.Descriptor instead.
+func (*Domain) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *Domain) GetBase() uint32 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *Domain) GetTypmod() int32 {
+	if x != nil {
+		return x.Typmod
+	}
+	return 0
+}
+
+func (x *Domain) GetCollation() uint32 {
+	if x != nil {
+		return x.Collation
+	}
+	return 0
+}
+
+func (x *Domain) GetNotNull() bool {
+	if x != nil {
+		return x.NotNull
+	}
+	return false
+}
+
+func (x *Domain) GetDefault() string {
+	if x != nil {
+		return x.Default
+	}
+	return ""
+}
+
+func (x *Domain) GetChecks() []*Constraint {
+	if x != nil {
+		return x.Checks
+	}
+	return nil
+}
+
 // EnumLabel is a value of an enum.
 type EnumLabel struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4776,7 +4869,7 @@ type EnumLabel struct {
 
 func (x *EnumLabel) Reset() {
 	*x = EnumLabel{}
-	mi := &file_catalog_proto_msgTypes[48]
+	mi := &file_catalog_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4788,7 +4881,7 @@ func (x *EnumLabel) String() string {
 func (*EnumLabel) ProtoMessage() {}
 
 func (x *EnumLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[48]
+	mi := &file_catalog_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4801,7 +4894,7 @@ func (x *EnumLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnumLabel.ProtoReflect.Descriptor instead.
 func (*EnumLabel) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{48}
+	return file_catalog_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EnumLabel) GetOid() uint32 {
@@ -4843,7 +4936,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_catalog_proto_msgTypes[49]
+	mi := &file_catalog_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4855,7 +4948,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[49]
+	mi := &file_catalog_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4868,7 +4961,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{49}
+	return file_catalog_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Statistics) GetTable() uint32 {
@@ -5335,7 +5428,7 @@ const file_catalog_proto_rawDesc = "" +
 	"statistics\x18\f \x01(\v2\x19.sherd.catalog.StatisticsH\x00R\n" +
 	"statistics\x12)\n" +
 	"\x04type\x18\r \x01(\v2\x13.sherd.catalog.TypeH\x00R\x04typeB\x06\n" +
-	"\x04kind\"\xd6\x01\n" +
+	"\x04kind\"\x85\x02\n" +
 	"\x04Type\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -5344,7 +5437,15 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05owner\x18\x05 \x01(\rR\x05owner\x12\x18\n" +
 	"\acomment\x18\x06 \x01(\tR\acomment\x12\x12\n" +
 	"\x04kind\x18\a \x01(\rR\x04kind\x120\n" +
-	"\x06labels\x18\b \x03(\v2\x18.sherd.catalog.EnumLabelR\x06labels\"[\n" +
+	"\x06labels\x18\b \x03(\v2\x18.sherd.catalog.EnumLabelR\x06labels\x12-\n" +
+	"\x06domain\x18\t \x01(\v2\x15.sherd.catalog.DomainR\x06domain\"\xba\x01\n" +
+	"\x06Domain\x12\x12\n" +
+	"\x04base\x18\x01 \x01(\rR\x04base\x12\x16\n" +
+	"\x06typmod\x18\x02 \x01(\x11R\x06typmod\x12\x1c\n" +
+	"\tcollation\x18\x03 \x01(\rR\tcollation\x12\x19\n" +
+	"\bnot_null\x18\x04 \x01(\bR\anotNull\x12\x18\n" +
+	"\adefault\x18\x05 \x01(\tR\adefault\x121\n" +
+	"\x06checks\x18\x06 \x03(\v2\x19.sherd.catalog.ConstraintR\x06checks\"[\n" +
 	"\tEnumLabel\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
@@ -5367,7 +5468,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),              // 0: sherd.catalog.Entry
 	(*Prepare)(nil),            // 1: sherd.catalog.Prepare
@@ -5417,15 +5518,16 @@ var file_catalog_proto_goTypes = []any{
 	(*IDCounter)(nil),          // 45: sherd.catalog.IDCounter
 	(*Object)(nil),             // 46: sherd.catalog.Object
 	(*Type)(nil),               // 47: sherd.catalog.Type
-	(*EnumLabel)(nil),          // 48: sherd.catalog.EnumLabel
-	(*Statistics)(nil),         // 49: sherd.catalog.Statistics
-	nil,                        // 50: sherd.catalog.Cluster.SettingsEntry
-	nil,                        // 51: sherd.catalog.Database.SettingsEntry
-	nil,                        // 52: sherd.catalog.Table.OptionsEntry
-	nil,                        // 53: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                        // 54: sherd.catalog.Index.OptionsEntry
-	nil,                        // 55: sherd.catalog.Role.SettingsEntry
-	nil,                        // 56: sherd.catalog.Node.LabelsEntry
+	(*Domain)(nil),             // 48: sherd.catalog.Domain
+	(*EnumLabel)(nil),          // 49: sherd.catalog.EnumLabel
+	(*Statistics)(nil),         // 50: sherd.catalog.Statistics
+	nil,                        // 51: sherd.catalog.Cluster.SettingsEntry
+	nil,                        // 52: sherd.catalog.Database.SettingsEntry
+	nil,                        // 53: sherd.catalog.Table.OptionsEntry
+	nil,                        // 54: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                        // 55: sherd.catalog.Index.OptionsEntry
+	nil,                        // 56: sherd.catalog.Role.SettingsEntry
+	nil,                        // 57: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -5440,18 +5542,18 @@ var file_catalog_proto_depIdxs = []int32{
 	46, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	50, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	51, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	51, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	52, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	28, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	29, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	31, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	52, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	53, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	53, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	54, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	27, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	23, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
 	26, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
@@ -5462,9 +5564,9 @@ var file_catalog_proto_depIdxs = []int32{
 	24, // 31: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
 	25, // 32: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
 	30, // 33: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	54, // 34: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	55, // 35: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	56, // 36: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	55, // 34: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	56, // 35: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	57, // 36: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
 	40, // 37: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
 	39, // 38: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
 	38, // 39: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
@@ -5486,14 +5588,16 @@ var file_catalog_proto_depIdxs = []int32{
 	34, // 55: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
 	35, // 56: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
 	42, // 57: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	49, // 58: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	50, // 58: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
 	47, // 59: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
-	48, // 60: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
-	61, // [61:61] is the sub-list for method output_type
-	61, // [61:61] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	49, // 60: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
+	48, // 61: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
+	29, // 62: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
+	63, // [63:63] is the sub-list for method output_type
+	63, // [63:63] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -5534,7 +5638,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   57,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,10 +1,15 @@
 package analyze
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 )
 
 // pathway is the way in which a type is converted to another.
@@ -116,6 +121,9 @@ func hideCast(e query.Expr) {
 // coercion.
 func (s *scope) coerce(e query.Expr, target types.OID, typmod int32, ctx coercion, loc int32) (query.Expr, error) {
 	in := e.Type()
+	if types.IsDomain(target) && in != target {
+		return coerceToDomain(s, e, target, ctx, loc)
+	}
 	switch {
 	case in == target:
 		return e, nil
@@ -338,4 +346,104 @@ func intConst(n int64) *query.Const {
 
 func boolConst(b bool) *query.Const {
 	return &query.Const{T: query.Of(types.Bool), Value: types.NewBool(b)}
+}
+
+// coerceToDomain is coerce_to_domain: it converts e to the base type of a domain and checks it by the
+// constraints of the domain and of those that it is based on.
+func coerceToDomain(s *scope, e query.Expr, target types.OID, ctx coercion, loc int32) (query.Expr, error) {
+	out := &query.CoerceToDomain{T: query.Of(target), Shown: s.ctx.name(target), Explicit: ctx == explicit}
+	base, typmod := target, int32(-1)
+	for n := 0; types.IsDomain(base); n++ {
+		t := domainOf(s.ctx, base)
+		if t == nil || n > 32 {
+			return nil, s.errorf(loc, pgerr.UndefinedObject, "type with OID %d does not exist", base)
+		}
+		if base == target {
+			out.Schema, out.Domain, _ = usertype.NameOf(s.ctx.Catalog, target)
+		}
+		out.NotNull = out.NotNull || t.Domain.NotNull
+		checks, err := domainChecks(s.ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		out.Checks = append(checks, out.Checks...) // those of the base type first
+		base = t.Domain.Base
+		if typmod == -1 {
+			typmod = t.Domain.Typmod
+		}
+	}
+	r, err := s.coerce(e, base, typmod, ctx, loc)
+	if err != nil {
+		return nil, err
+	}
+	if out.Arg, err = s.coerceTypmod(r, base, typmod, ctx, loc); err != nil {
+		return nil, err
+	}
+	hideCast(out.Arg)
+	if !out.NotNull && len(out.Checks) == 0 {
+		return &query.Relabel{T: query.Of(target), Arg: out.Arg, Cast: ctx.mark()}, nil
+	}
+	return out, nil
+}
+
+// domainOf returns a domain of a user, nil if there is none.
+func domainOf(ctx *Context, oid types.OID) *catalog.Type {
+	if ctx.Catalog == nil || !types.IsDomain(oid) {
+		return nil
+	}
+	return catalog.TypeByOID(ctx.Catalog, catalog.TypeNumber(oid))
+}
+
+// domainChecks analyzes the constraints of a domain.
+func domainChecks(ctx *Context, t *catalog.Type) ([]query.DomainCheck, error) {
+	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient}
+	var out []query.DomainCheck
+	for i := range t.Domain.Checks {
+		k := &t.Domain.Checks[i]
+		src, err := ParseExpression(k.Check)
+		if err != nil {
+			return nil, err
+		}
+		e, err := DomainCheck(stored, src, t.Domain.Base, t.Domain.Typmod)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, query.DomainCheck{Name: k.Name, Expr: e})
+	}
+	slices.SortFunc(out, func(a, b query.DomainCheck) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// DomainCheck analyzes a CHECK constraint of a domain: VALUE is the value, as an Element.
+func DomainCheck(ctx *Context, src Source, base types.OID, typmod int32) (query.Expr, error) {
+	over := []query.Column{{Name: "value", Type: base, Typmod: typmod}}
+	s := storedScope(ctx, src.Text, "", over, inCheck)
+	e, err := s.expr(src.Node)
+	if err != nil {
+		return nil, err
+	}
+	if e, err = s.coerceBool(e, "CHECK", location(src.Node)); err != nil {
+		return nil, err
+	}
+	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+		if v, ok := x.(*query.Var); ok && v.Up == 0 {
+			return &query.Element{T: v.T}, true
+		}
+		return nil, false
+	}), nil
+}
+
+// DomainDefault returns the default of a domain, or of the one that it is based on; "" if there is none.
+func DomainDefault(v *catalog.View, oid types.OID) string {
+	for types.IsDomain(oid) {
+		t := catalog.TypeByOID(v, catalog.TypeNumber(oid))
+		if t == nil || t.Domain.Default != "" {
+			if t == nil {
+				return ""
+			}
+			return t.Domain.Default
+		}
+		oid = t.Domain.Base
+	}
+	return ""
 }

@@ -169,8 +169,11 @@ func (s *scope) param(p *pg_query.ParamRef) (query.Expr, error) {
 	if t == 0 {
 		t = types.Unknown
 	}
-	e := &query.Param{T: query.Of(t), N: n}
+	e := &query.Param{T: query.Of(types.BaseOf(t)), N: n}
 	s.locs[e] = p.Location
+	if types.IsDomain(t) { // the client's value is read as one of the base type
+		return s.coerce(e, t, -1, implicit, p.Location)
+	}
 	return e, nil
 }
 

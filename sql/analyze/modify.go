@@ -5,6 +5,8 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 )
 
 // codeGeneratedAlways is generated_always of errcodes.txt.
@@ -352,6 +354,15 @@ func (s *scope) assignPart(rt *pg_query.ResTarget, base, value query.Expr, loc i
 			return nil, s.unsupported(rt.Location, "assigning to a field of a column is not supported yet").
 				WithHint("Assign the whole value of the column.")
 		}
+	}
+	if domain := base.Type(); types.IsDomain(domain) {
+		typmod := usertype.BaseTypmod(s.ctx.Catalog, domain)
+		base = &query.Relabel{T: query.T{OID: types.BaseOf(domain), Mod: typmod}, Arg: base, Cast: 'i'}
+		e, err := s.assignPart(rt, base, value, loc)
+		if err != nil {
+			return nil, err
+		}
+		return s.coerceTo(e, domain, -1, assignment, loc)
 	}
 	e, err := s.indirect(base, rt.Indirection, rt.Location)
 	if err != nil {

@@ -81,7 +81,8 @@ func (st *state) checkParams(q *query.Query) error {
 	}
 	var found *query.Param
 	query.WalkQuery(q, func(e query.Expr, _ int) {
-		if p, ok := e.(*query.Param); ok && found == nil && p.N > 0 && st.params[p.N-1] != p.OID {
+		if p, ok := e.(*query.Param); ok && found == nil && p.N > 0 &&
+			types.BaseOf(st.params[p.N-1]) != p.OID {
 			found = p
 		}
 	})

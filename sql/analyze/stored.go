@@ -293,7 +293,13 @@ func analyzeTable(ctx *Context, t *catalog.Table) (*tableExprs, error) {
 		if c.Dropped {
 			continue
 		}
-		if text := defaultText(&c); text != "" {
+		text := defaultText(&c)
+		if text == "" && types.IsDomain(c.Type) {
+			if text = DomainDefault(ctx.Catalog, c.Type); text == "" {
+				text = "NULL" // which the domain may refuse
+			}
+		}
+		if text != "" && c.Generated == "" {
 			src, err := ParseExpression(text)
 			if err != nil {
 				return nil, err

@@ -141,6 +141,10 @@ func (s *scope) typeName(t *pg_query.TypeName) (types.OID, int32, error) {
 	if len(t.ArrayBounds) == 0 {
 		return typ.OID, typmod, nil
 	}
+	if types.IsDomain(typ.OID) {
+		return 0, 0, s.unsupported(t.Location, "arrays of domains are not supported yet").
+			WithHint("Use an array of the base type, or a domain over it.")
+	}
 	a := typ.Array
 	if a == 0 && pgcatalog.ElementOf(typ.OID) != 0 {
 		a = typ.OID

@@ -121,6 +121,9 @@ const expectedArray = "expected JSON array"
 // types through text.
 func (c *Ctx) fromJSON(typ uint32, typmod int32, v populateSource) (types.Datum, error) {
 	switch {
+	case types.IsDomain(typ):
+		return types.Null, pgerr.Unsupported("values of domains in documents are not supported yet").
+			WithHint("Read the value as one of the base type, and cast it to the domain.")
 	case v.kind() == 'n':
 		return types.Null, nil
 	case typ == types.JSONB:

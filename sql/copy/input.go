@@ -98,12 +98,18 @@ func (in *Input) Insert(c *exec.Ctx, source func(exec.Emit) error) (int64, error
 func (in *Input) compile(c *stmt.Compiler) (err error) {
 	var names, params []string
 	var cols []plan.Col
+	domains := false
 	for i, c := range in.columns {
 		names, params = append(names, builtin.QuoteIdent(c.Name)), append(params, fmt.Sprintf("$%d", i+1))
-		cols = append(cols, plan.Col{Name: c.Name, Type: c.Type, Typmod: -1})
+		domains = domains || types.IsDomain(c.Type)
+		cols = append(cols, plan.Col{Name: c.Name, Type: types.BaseOf(c.Type), Typmod: -1})
 	}
 	text := fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (%s)",
 		stmt.TableName(c.View, in.table), strings.Join(names, ", "), strings.Join(params, ", "))
+	if domains { // a query's columns are checked after they are read, those of VALUES before
+		text = fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s",
+			stmt.TableName(c.View, in.table), strings.Join(names, ", "), strings.Join(params, ", "))
+	}
 	in.program, err = c.ForCopy(text, cols)
 	return err
 }

@@ -41,6 +41,9 @@ func (d *draft) addColumn(k *pg_query.AlterTableCmd) error {
 		return err
 	}
 	d.checks = checks
+	if err := addDomainColumn(d, &d.t.Columns[from]); err != nil {
+		return err
+	}
 	if col := &d.t.Columns[from]; col.NotNull && len(col.Missing) == 0 && col.Generated == "" {
 		d.scans = append(d.scans, nullScan(d.t, col))
 	}

@@ -19,8 +19,10 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 		return r.commentOnRelation(n)
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return commentOnStatistics(r, n)
-	case pg_query.ObjectType_OBJECT_TYPE:
+	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return commentOnType(r, n)
+	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
+		return commentOnDomainConstraint(r, n)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported yet", kindWord(n.Objtype)).
 		WithHint("Tables, views, columns, constraints, indexes, statistics, types, schemas, databases and roles can " +

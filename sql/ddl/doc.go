@@ -19,6 +19,7 @@
 // Files: statement.go dispatches statements; change.go has what all statements share; create_*.go,
 // like.go, alter_*.go and drop.go handle tables; index*.go and unique.go indexes; foreign_key.go
 // and dependents.go foreign keys and CASCADE; options.go and policy.go WITH (…); sequence*.go and
-// identity.go sequences and the columns that own them; statistics.go CREATE STATISTICS; schema.go,
+// identity.go sequences and the columns that own them; statistics.go CREATE STATISTICS; user_type.go,
+// domain.go and type_use.go types; schema.go,
 // database.go, role.go, comment.go, rename.go and owner.go the rest.
 package ddl

@@ -77,7 +77,7 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 		return tag, true, dropStatistics(r, n)
 	case pg_query.ObjectType_OBJECT_VIEW:
 		return tag, true, dropNamedViews(r, n)
-	case pg_query.ObjectType_OBJECT_TYPE:
+	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return tag, true, dropTypes(r, n)
 	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_MATVIEW,
 		pg_query.ObjectType_OBJECT_FOREIGN_TABLE:

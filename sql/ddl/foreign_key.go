@@ -313,6 +313,7 @@ var families = [][]types.OID{
 // comparable reports whether a value of type child can be looked up in an index over type parent:
 // by an operator of the index, or after an implicit cast.
 func comparable(child, parent types.OID) bool {
+	child, parent = types.BaseOf(child), types.BaseOf(parent)
 	if child == parent {
 		return true
 	}

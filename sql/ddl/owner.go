@@ -21,7 +21,7 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 		n.ObjectType == pg_query.ObjectType_OBJECT_TABLE && isView(&change{runner: r, view: r.View()}, n.Relation) {
 		return tag, true, setViewSchema(r, n)
 	}
-	if n.ObjectType == pg_query.ObjectType_OBJECT_TYPE {
+	if n.ObjectType == pg_query.ObjectType_OBJECT_TYPE || n.ObjectType == pg_query.ObjectType_OBJECT_DOMAIN {
 		return tag, true, moveType(r, n)
 	}
 	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE && n.MissingOk && n.Relation != nil {
@@ -90,7 +90,7 @@ func (r *runner) setOwner(n *pg_query.AlterOwnerStmt) (string, bool, error) {
 		return tag, true, r.update(func(c *change) error { return c.databaseOwner(name, n.Newowner) })
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return tag, true, statisticsOwner(r, n)
-	case pg_query.ObjectType_OBJECT_TYPE:
+	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return tag, true, typeOwner(r, n)
 	}
 	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).

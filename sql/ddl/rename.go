@@ -32,8 +32,10 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, r.renameRelation(n, "view")
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return tag, true, renameStatistics(r, n)
-	case pg_query.ObjectType_OBJECT_TYPE:
+	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return tag, true, renameType(r, n)
+	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
+		return "ALTER DOMAIN", true, renameDomainConstraint(r, n)
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		switch {
 		case n.RelationType == pg_query.ObjectType_OBJECT_VIEW:

@@ -122,6 +122,10 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 		return "ALTER STATISTICS", true, alterStatistics(r, x.AlterStatsStmt)
 	case *pg_query.Node_CreateEnumStmt:
 		return "CREATE TYPE", true, createEnum(r, x.CreateEnumStmt)
+	case *pg_query.Node_CreateDomainStmt:
+		return "CREATE DOMAIN", true, createDomain(r, x.CreateDomainStmt)
+	case *pg_query.Node_AlterDomainStmt:
+		return "ALTER DOMAIN", true, alterDomain(r, x.AlterDomainStmt)
 	case *pg_query.Node_AlterEnumStmt:
 		return "ALTER TYPE", true, alterEnum(r, x.AlterEnumStmt)
 	case *pg_query.Node_AlterTableStmt:

@@ -12,7 +12,6 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/deparse"
 	"github.com/sherddb/sherd/sql/query"
-	"github.com/sherddb/sherd/sql/types"
 )
 
 // typeUse is a view, or a part of a table, that uses a type.
@@ -125,7 +124,7 @@ func columnUses(c *change, t *catalog.Type, x *catalog.Table) []typeUse {
 			continue
 		case catalog.TypeNumber(col.Type) == t.OID:
 			u.whole = true
-			if u.array = types.IsArray(col.Type); u.array {
+			if u.array = col.Type != t.TypeOID(); u.array {
 				u.of += "[]"
 			}
 		case t.TypeInText(col.Generated): // listed at the place of its default

@@ -13,7 +13,6 @@ var hints = map[string]string{
 	"CREATE TRIGGER":   "Run the logic in the client; each statement is atomic.",
 	"CREATE RULE":      "Rewrite the statement in the client.",
 	"CREATE TYPE":      "Enums are supported: CREATE TYPE … AS ENUM. Use a jsonb document for composite values.",
-	"CREATE DOMAIN":    "Use the base type with a CHECK constraint.",
 	"CREATE EXTENSION": "Extensions cannot be loaded; built-in features need none.",
 	"GRANT":            "Only a table's owner and superusers may use it for now.",
 	"CREATE POLICY": "Row security is not supported; ALTER TABLE … SET (shard_by = …) sets a sharding " +

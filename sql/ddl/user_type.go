@@ -117,7 +117,12 @@ func checkTypeName(c *change, schema catalog.OID, name string) *pgerr.Error {
 	return pgerr.New(pgerr.DuplicateObject, `type "%s" already exists`, name)
 }
 
-func changeType(r *runner, names []*pg_query.Node, f func(*change, *catalog.Type) error) error {
+// changeType changes the name, the schema or the owner of a type.
+func changeType(r *runner, names []*pg_query.Node, domain bool, f func(*change, *catalog.Type) error) error {
+	view := &change{runner: r, view: r.View()}
+	if n, err := findType(view, names, false); domain || err == nil && n.user != nil && n.user.Domain != nil {
+		return changeDomain(r, names, f) // plans have the name of a domain, for messages
+	}
 	return r.update(func(c *change) error {
 		t, err := typeToAlter(c, names)
 		if err != nil {
@@ -131,13 +136,13 @@ func changeType(r *runner, names []*pg_query.Node, f func(*change, *catalog.Type
 }
 
 func renameType(r *runner, n *pg_query.RenameStmt) error {
-	return changeType(r, n.Object.GetList().GetItems(), func(c *change, t *catalog.Type) error {
-		return placeType(c, t, t.Schema, n.Newname)
-	})
+	return changeType(r, n.Object.GetList().GetItems(), n.RenameType == pg_query.ObjectType_OBJECT_DOMAIN,
+		func(c *change, t *catalog.Type) error { return placeType(c, t, t.Schema, n.Newname) })
 }
 
 func moveType(r *runner, n *pg_query.AlterObjectSchemaStmt) error {
-	return changeType(r, n.Object.GetList().GetItems(), func(c *change, t *catalog.Type) error {
+	domain := n.ObjectType == pg_query.ObjectType_OBJECT_DOMAIN
+	return changeType(r, n.Object.GetList().GetItems(), domain, func(c *change, t *catalog.Type) error {
 		s, err := c.schemaToFill(n.Newschema, t.Name)
 		if err != nil || s.OID == t.Schema {
 			return err
@@ -159,7 +164,8 @@ func placeType(c *change, t *catalog.Type, schema catalog.OID, name string) erro
 }
 
 func typeOwner(r *runner, n *pg_query.AlterOwnerStmt) error {
-	return changeType(r, n.Object.GetList().GetItems(), func(c *change, t *catalog.Type) error {
+	domain := n.ObjectType == pg_query.ObjectType_OBJECT_DOMAIN
+	return changeType(r, n.Object.GetList().GetItems(), domain, func(c *change, t *catalog.Type) error {
 		role, err := c.newOwner(n.Newowner)
 		if err != nil {
 			return err
@@ -246,7 +252,7 @@ func alterEnum(r *runner, n *pg_query.AlterEnumStmt) error {
 		switch {
 		case err != nil:
 			return err
-		case found.user == nil || found.array:
+		case found.user == nil || found.array || found.user.Kind != catalog.EnumType:
 			return pgerr.New(pgerr.WrongObjectType, "%s is not an enum", found.shown(c))
 		}
 		if err := mustOwnType(c, found.user); err != nil {
@@ -393,6 +399,9 @@ func typesToDrop(c *change, n *pg_query.DropStmt) ([]*catalog.Type, error) {
 				found.shown(c), kind, bare.shown(c)).WithHint("You can drop %s %s instead.", kind, bare.shown(c))
 		}
 		switch {
+		case n.RemoveType == pg_query.ObjectType_OBJECT_DOMAIN && (found.user == nil || found.user.Domain == nil):
+			parts := texts(name.GetNames())
+			return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a domain`, parts[len(parts)-1])
 		case found.system != nil:
 			return nil, pgerr.New(pgerr.DependentObjectsStillExist,
 				"cannot drop type %s because it is required by the database system", found.shown(c))
@@ -421,22 +430,18 @@ func dropTypes(r *runner, n *pg_query.DropStmt) error {
 		}
 		silent := *c
 		list, _ := typesToDrop(&silent, n)
-		return withViews(c, c.withReferring(usersOfTypes(c, list), n.Behavior))
+		return withViews(c, c.withReferring(usersOfTypes(c, withDomains(c, list)), n.Behavior))
 	}
 	return r.updateExclusive(find, func(c *change) error {
 		list, err := typesToDrop(c, n)
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		var uses []typeUse
-		for _, t := range list {
-			more, err := usesOf(c, t, nil)
-			if err != nil {
-				return err
-			}
-			uses = append(uses, more...)
+		all := withDomains(c, list)
+		uses, lines, gone, err := droppedUses(c, all, len(list))
+		if err != nil {
+			return err
 		}
-		lines, gone := describeUses(uses)
 		what := "type " + formatType(c, list[0].TypeOID(), -1)
 		if err := c.cascade(what, len(list) > 1, lines, gone, n.Behavior); err != nil {
 			return err
@@ -444,11 +449,34 @@ func dropTypes(r *runner, n *pg_query.DropStmt) error {
 		if err := dropUses(c, uses); err != nil {
 			return err
 		}
-		for _, t := range list {
+		for _, t := range all {
 			t.Drop(c.ch)
 		}
 		return nil
 	})
+}
+
+// droppedUses returns what uses types, the domains over the first n of them included, and the messages
+// about it.
+func droppedUses(c *change, all []*catalog.Type, n int) (uses []typeUse, lines, gone []string, err error) {
+	for i, t := range slices.Backward(all) { // in PostgreSQL's order
+		if i >= n {
+			name := "type " + formatType(c, t.TypeOID(), -1)
+			lines = append(lines, name+" depends on type "+formatType(c, t.Domain.Base, -1))
+			gone = append(gone, name)
+		}
+		more, err := usesOf(c, t, nil)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		more = slices.DeleteFunc(more, func(u typeUse) bool {
+			return slices.ContainsFunc(uses, func(o typeUse) bool { return o.what == u.what })
+		})
+		uses = append(uses, more...)
+		on, what := describeUses(more)
+		lines, gone = append(lines, on...), append(gone, what...)
+	}
+	return uses, lines, gone, nil
 }
 
 // usersOfTypes returns the tables that use types, to lock them.

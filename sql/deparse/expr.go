@@ -100,6 +100,10 @@ func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 		d.castOrArg(v, v.Arg, v.Cast != 'e', implicitCasts)
 	case *query.CoerceIO:
 		d.castOrArg(v, v.Arg, !v.Explicit, implicitCasts)
+	case *query.CoerceToDomain:
+		d.castOrArg(v, v.Arg, !v.Explicit, implicitCasts)
+	case *query.Element:
+		d.put("VALUE")
 	case *query.ArrayCoerce:
 		arg := v.Arg
 		if inner, ok := arg.(*query.ArrayCoerce); ok && inner.OID == v.OID && inner.Mod == -1 {

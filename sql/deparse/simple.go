@@ -22,6 +22,10 @@ func simple(e, parent query.Expr) bool {
 		return simple(v.Arg, v)
 	case *query.CoerceIO:
 		return simple(v.Arg, v)
+	case *query.CoerceToDomain:
+		return simple(v.Arg, v)
+	case *query.Element:
+		return true
 	case *query.ArrayCoerce:
 		return simple(v.Arg, v)
 	case *query.SubLink, *query.NullTest, *query.BoolTest, *query.Distinct:

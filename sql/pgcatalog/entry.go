@@ -90,6 +90,9 @@ const storedName = "type_"
 
 // userType returns what is the same of all enums, or of their array types; nil for other types.
 func userType(oid uint32) *Type {
+	if oid >= domains {
+		return domainType(oid)
+	}
 	if oid>>28 != enumTypes>>28 {
 		return nil
 	}
@@ -106,4 +109,23 @@ func userType(oid uint32) *Type {
 		Kind: 'e', Category: 'E', Delim: ',', Array: oid | arrayOfEnum, Input: "enum_in", Output: "enum_out",
 		Align: 'i', Storage: 'p',
 	}
+}
+
+// OIDs of domains have their built-in base type, as in package sql/types.
+const (
+	domains    = 1 << 31
+	domainBits = 18
+)
+
+// domainType returns what a domain of a user has of its base type.
+func domainType(oid uint32) *Type {
+	base := catalogs().types[(oid&^domains)>>domainBits]
+	if base == nil {
+		return nil
+	}
+	t := *base
+	t.OID, t.Name, t.Namespace = oid, storedName+strconv.FormatUint(uint64(oid), 10), "sherd"
+	t.Kind, t.BaseType, t.Array, t.Preferred = 'd', base.OID, base.Array, false
+	t.Elem, t.Subscript, t.Input = 0, "", "domain_in"
+	return &t
 }

@@ -100,8 +100,25 @@ type ArrayCoerce struct {
 	Elem Expr
 }
 
-// Element stands for the element in ArrayCoerce.Elem, the operand in Case.Arg tests, and the left
-// row's field in Quantified.
+// CoerceToDomain checks that a value of a domain's base type is one of the domain.
+type CoerceToDomain struct {
+	T
+	Arg            Expr
+	Schema, Domain string // names of the domain
+	Shown          string // its name in messages
+	NotNull        bool
+	Checks         []DomainCheck
+	Explicit       bool // written as a cast
+}
+
+// DomainCheck is a constraint of a domain; the value is an *Element.
+type DomainCheck struct {
+	Name string
+	Expr Expr
+}
+
+// Element stands for the element in ArrayCoerce.Elem, the operand in Case.Arg tests, the left row's
+// field in Quantified, and the value in DomainCheck.Expr.
 type Element struct{ T }
 
 // And, Or and Not are three-valued logic over bool.

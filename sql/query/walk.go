@@ -56,6 +56,14 @@ func mapInputs(e Expr, one func(Expr) Expr, list func([]Expr) []Expr) Expr {
 		c := *n
 		c.Arg, c.Elem = one(n.Arg), one(n.Elem)
 		return &c
+	case *CoerceToDomain:
+		c := *n
+		c.Arg = one(n.Arg)
+		c.Checks = make([]DomainCheck, len(n.Checks))
+		for i, k := range n.Checks {
+			c.Checks[i] = DomainCheck{k.Name, one(k.Expr)}
+		}
+		return &c
 	case *And:
 		return &And{Args: list(n.Args)}
 	case *Or:

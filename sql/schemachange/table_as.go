@@ -85,6 +85,9 @@ func (a *TableAs) definition(columns []stmt.Column) (*pg_query.CreateStmt, error
 		if i < len(into.ColNames) {
 			name = into.ColNames[i].GetString_().GetSval()
 		}
+		if c.Declared != 0 {
+			c.Type, c.Typmod = c.Declared, -1
+		}
 		t := pgcatalog.TypeByOID(c.Type)
 		if t == nil {
 			return nil, pgerr.Unsupported(`column "%s" is of a type that no column can have yet`, name)

@@ -44,6 +44,9 @@ func viewText(s *Session, n *sysview.Names, t *catalog.Table, pretty bool, width
 // policy, unchanged.
 func (s *Session) spell(table uint32, text string, pretty bool) string {
 	view := s.block.View()
+	if types.IsDomain(table) {
+		return spellDomain(s, table, text, pretty)
+	}
 	var over []query.Column
 	if t := view.Table(table); t != nil {
 		for _, c := range t.Columns {
@@ -69,4 +72,18 @@ func (s *Session) regIn(oid types.OID, text string) (value uint32, err error) {
 // regOut appends the name of an object as its reg* type prints it.
 func (s *Session) regOut(dst []byte, oid types.OID, value uint32) []byte {
 	return s.names().RegOut(dst, oid, value)
+}
+
+// spellDomain prints a constraint of a domain.
+func spellDomain(s *Session, domain uint32, text string, pretty bool) string {
+	t := catalog.TypeByOID(s.block.View(), catalog.TypeNumber(domain))
+	src, err := analyze.ParseExpression(text)
+	if t == nil || err != nil {
+		return text
+	}
+	e, err := analyze.DomainCheck(s.currentCompiler().Analysis(text), src, t.Domain.Base, t.Domain.Typmod)
+	if err != nil {
+		return text
+	}
+	return deparse.With(e, s.Env(), pretty)
 }

@@ -193,7 +193,7 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 	env, known := environment(c.View), &plannedFor{}
 	env.Off, env.Statistics, env.Together = c.Off, known.observed(c.statistics()), c.together
 	p := &Program{
-		Query: q, Params: params, Columns: resultColumns(q), Version: c.View.DefinitionVersion(),
+		Query: q, Params: params, Columns: resultColumns(c.View, q), Version: c.View.DefinitionVersion(),
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
 		planned: known,
 	}

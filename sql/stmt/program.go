@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec"
@@ -13,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 	"github.com/sherddb/sherd/txn/locks"
 )
 
@@ -72,7 +74,7 @@ func CheckColumns(known, now []Column) error {
 }
 
 // resultColumns describes the rows that a client sees.
-func resultColumns(q *query.Query) []Column {
+func resultColumns(view *catalog.View, q *query.Query) []Column {
 	if q.Command != query.Select && !q.Returning {
 		return nil
 	}
@@ -84,6 +86,9 @@ func resultColumns(q *query.Query) []Column {
 		typ := t.Expr.Type()
 		c := Column{
 			Name: t.Name, Table: t.OriginTable, AttNum: t.OriginCol, Type: typ, Typmod: t.Expr.Typmod(), Len: -1,
+		}
+		if types.IsDomain(typ) { // clients see the base type
+			c.Type, c.Typmod, c.Declared = types.BaseOf(typ), usertype.BaseTypmod(view, typ), typ
 		}
 		if ty := pgcatalog.TypeByOID(c.Type); ty != nil {
 			c.Len = ty.Len

@@ -15,7 +15,9 @@ type Column struct {
 	Type   types.OID
 	Typmod int32
 	Len    int16 // pg_type.typlen
-	Binary bool  // a simple query returns it in the binary format: it comes from a BINARY cursor
+	// Declared is the domain of a column whose Type is the base type; 0 for all others.
+	Declared types.OID
+	Binary   bool // a simple query returns it in the binary format: it comes from a BINARY cursor
 }
 
 // TextColumn returns a column of type text, of a statement that is not a query.

@@ -76,6 +76,9 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 	if t, c := n.constraint(oid); t != nil && is("pg_constraint") {
 		return c.Comment
 	}
+	if _, k := domainCheck(n, oid); k != nil && is("pg_constraint") {
+		return k.Comment
+	}
 	if t, x := extended(n, oid); t != nil && is("pg_statistic_ext") {
 		return x.Comment
 	}

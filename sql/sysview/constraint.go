@@ -8,6 +8,9 @@ import (
 )
 
 func pgConstraint(b *builder) error {
+	if err := b.domainChecks(); err != nil {
+		return err
+	}
 	return b.tables(func(t *catalog.Table) error {
 		for _, c := range b.env.constraints(t) {
 			r := b.row().oid("oid", c.OID).text("conname", c.Name).oid("connamespace", t.Schema).

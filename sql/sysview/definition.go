@@ -55,6 +55,13 @@ func (n *Names) constraint(oid uint32) (*catalog.Table, *catalog.Constraint) {
 // ConstraintDef returns a constraint as pg_get_constraintdef does.
 func (n *Names) ConstraintDef(oid uint32, pretty bool) (string, bool) {
 	t, c := n.constraint(oid)
+	if d, k := domainCheck(n, oid); k != nil {
+		text := "CHECK (" + n.Expression(d.OID, k.Check, pretty) + ")"
+		if !k.Valid {
+			text += " NOT VALID"
+		}
+		return text, true
+	}
 	if t == nil {
 		text, ok := systemConstraints()[oid]
 		return text, ok

@@ -204,6 +204,13 @@ func pgDescription(b *builder) error {
 		if err := send(typeClass, t.TypeOID(), 0, t.Comment); err != nil {
 			return err
 		}
+		if t.Domain != nil {
+			for _, k := range t.Domain.Checks {
+				if err := send(constraintClass, k.OID, 0, k.Comment); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return b.relations(func(t *catalog.Table) error {
 		if err := send(relationClass, t.OID, 0, t.Comment); err != nil || t.Sequence != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// domains calls f for every domain; only information_schema has domains.
+// domains calls f for every domain.
 func (b *builder) domains(f func(oid uint32, schema, name string, base types.OID, typmod int32,
 	def types.Datum) error) error {
 	if !b.canSee(catalog.BootstrapRole) {
@@ -31,9 +31,18 @@ func (r *record) domain(schema, name string) *record {
 
 func schemaDomains(b *builder) error {
 	return b.domains(func(oid uint32, schema, name string, base types.OID, typmod int32, def types.Datum) error {
-		return b.row().domain(schema, name).database("udt_catalog").dataType(base, typmod).
-			collation(typeCollation(oid)).set("domain_default", def).
-			text("dtd_identifier", "1").send()
+		if types.IsDomain(base) {
+			baseSchema, baseName, _ := b.env.TypeName(base)
+			return b.row().domain(schema, name).database("udt_catalog").text("data_type", "USER-DEFINED").
+				text("udt_schema", baseSchema).text("udt_name", baseName).set("domain_default", def).
+				text("dtd_identifier", "1").send()
+		}
+		r := b.row().domain(schema, name).database("udt_catalog").dataType(base, typmod).
+			collation(typeCollation(oid)).set("domain_default", def).text("dtd_identifier", "1")
+		if types.IsArray(base) {
+			r.text("data_type", b.env.FormatType(base, -1))
+		}
+		return r.send()
 	})
 }
 
@@ -51,11 +60,14 @@ func (b *builder) domainConstraints(f func(r *reader, schema, domain string) err
 		return nil
 	}
 	return b.env.each("pg_constraint", func(r *reader) error {
-		t := pgcatalog.TypeByOID(r.oid("contypid"))
-		if t == nil {
+		if r.oid("contypid") == 0 {
 			return nil
 		}
-		return f(r, t.Namespace, t.Name)
+		schema, name, ok := b.env.TypeName(r.oid("contypid"))
+		if !ok {
+			return nil
+		}
+		return f(r, schema, name)
 	})
 }
 

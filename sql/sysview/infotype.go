@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 )
 
 // OIDs of types that information_schema describes in a special way.
@@ -19,8 +20,9 @@ func (r *record) dataType(typ types.OID, typmod int32) *record {
 	base, mod := typ, typmod
 	t := pgcatalog.TypeByOID(typ)
 	if t != nil && t.Kind == 'd' {
-		base, mod = t.BaseType, -1
-		r.setIfPresent("domain_schema", t.Namespace).setIfPresent("domain_name", t.Name)
+		base, mod = t.BaseType, usertype.BaseTypmod(r.b.env.View, typ)
+		schema, name, _ := r.b.env.TypeName(typ)
+		r.setIfPresent("domain_schema", schema).setIfPresent("domain_name", name)
 		if _, ok := r.b.at["domain_catalog"]; ok {
 			r.database("domain_catalog")
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/usertype"
 )
@@ -12,7 +13,7 @@ import (
 // pgType returns the types of users, and the row types of tables, with their array types.
 func pgType(b *builder) error {
 	for t := range catalog.TypesOf(b.env.View, b.env.Database.OID) {
-		if err := b.enumType(t); err != nil {
+		if err := b.userType(t); err != nil {
 			return err
 		}
 	}
@@ -42,8 +43,11 @@ func pgType(b *builder) error {
 	})
 }
 
-func (b *builder) enumType(t *catalog.Type) error {
+func (b *builder) userType(t *catalog.Type) error {
 	oid := t.TypeOID()
+	if t.Domain != nil {
+		return b.domainType(t)
+	}
 	row := b.typeRow(t, oid).text("typname", t.Name).int("typlen", 4).bool("typbyval", true).char("typtype", 'e').
 		char("typcategory", 'E').oid("typarray", types.ArrayTypeOf(oid)).oid("typinput", enumIn).
 		oid("typoutput", enumOut).oid("typreceive", enumRecv).oid("typsend", enumSend).char("typstorage", 'p')
@@ -54,6 +58,68 @@ func (b *builder) enumType(t *catalog.Type) error {
 		char("typtype", 'b').char("typcategory", 'A').oid("typelem", oid).oid("typsubscript", arraySubscript).
 		oid("typinput", arrayIn).oid("typoutput", arrayOut).oid("typreceive", arrayRecv).oid("typsend", arraySend).
 		oid("typanalyze", arrayAnalyze).char("typstorage", 'x').send()
+}
+
+func (b *builder) domainType(t *catalog.Type) error {
+	d, base := t.Domain, pgcatalog.TypeByOID(types.BaseOf(t.OID))
+	row := b.typeRow(t, t.OID).text("typname", t.Name).int("typlen", int64(base.Len)).bool("typbyval", base.ByVal).
+		char("typtype", 'd').char("typcategory", base.Category).char("typdelim", base.Delim).oid("typinput", domainIn).
+		oid("typreceive", domainRecv).char("typalign", base.Align).char("typstorage", base.Storage).
+		bool("typnotnull", d.NotNull).oid("typbasetype", d.Base).int("typtypmod", int64(d.Typmod)).
+		oid("typcollation", d.Collation)
+	functions := functionsOf(types.BaseOf(t.OID))
+	row.oid("typoutput", functions[0]).oid("typsend", functions[1])
+	if d.Default != "" {
+		row.text("typdefaultbin", d.Default).text("typdefault", b.env.Expression(typeClass, d.Default, false))
+	}
+	return row.send()
+}
+
+// functionsOf returns the output and the send function of a built-in type.
+func functionsOf(oid types.OID) (functions [2]uint32) {
+	rel := pgcatalog.RelationByName(pgCatalog, "pg_type")
+	at, out, send := place(rel, "oid"), place(rel, "typoutput"), place(rel, "typsend")
+	for _, row := range staticRows("pg_type") {
+		if row[at].Oid() == oid {
+			return [2]uint32{row[out].Oid(), row[send].Oid()}
+		}
+	}
+	return functions
+}
+
+// domainChecks emits the constraints of domains in pg_constraint.
+func (b *builder) domainChecks() error {
+	for t := range catalog.TypesOf(b.env.View, b.env.Database.OID) {
+		if t.Domain == nil {
+			continue
+		}
+		for i := range t.Domain.Checks {
+			k := &t.Domain.Checks[i]
+			err := b.row().oid("oid", k.OID).text("conname", k.Name).oid("connamespace", t.Schema).
+				char("contype", byte(catalog.Check)).bool("convalidated", k.Valid).oid("contypid", t.OID).
+				bool("conislocal", true).char("confupdtype", ' ').char("confdeltype", ' ').char("confmatchtype", ' ').
+				text("conbin", k.Check).send()
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// domainCheck finds the constraint of a domain by OID, nil if there is none.
+func domainCheck(n *Names, oid uint32) (*catalog.Type, *catalog.Constraint) {
+	for t := range catalog.TypesOf(n.View, n.Database.OID) {
+		if t.Domain == nil {
+			continue
+		}
+		for i := range t.Domain.Checks {
+			if t.Domain.Checks[i].OID == oid {
+				return t, &t.Domain.Checks[i]
+			}
+		}
+	}
+	return nil, nil
 }
 
 // typeRow starts a row of pg_type with what an enum and its array type share.
@@ -79,6 +145,16 @@ func pgEnum(b *builder) error {
 // typeEdges returns the dependencies of a type of a user.
 func typeEdges(t *catalog.Type) []edge {
 	from := object{typeClass, t.TypeOID(), 0}
+	if t.Domain != nil {
+		out := []edge{{from, object{namespaceClass, t.Schema, 0}, 'n'}}
+		if types.IsDomain(t.Domain.Base) {
+			out = append(out, edge{from, object{typeClass, t.Domain.Base, 0}, 'n'})
+		}
+		for i := range t.Domain.Checks {
+			out = append(out, edge{object{constraintClass, t.Domain.Checks[i].OID, 0}, from, 'a'})
+		}
+		return out
+	}
 	return []edge{
 		{from, object{namespaceClass, t.Schema, 0}, 'n'},
 		{object{typeClass, types.ArrayTypeOf(t.TypeOID()), 0}, from, 'i'},
@@ -109,6 +185,8 @@ func typeUses(n *Names, t *catalog.Table) []edge {
 
 // Functions of enums, of row types and of arrays.
 const (
+	domainIn       = 2597
+	domainRecv     = 2598
 	enumIn         = 3506
 	enumOut        = 3507
 	enumRecv       = 3532

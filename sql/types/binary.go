@@ -11,6 +11,7 @@ import (
 // Receive parses the binary form of a value, as the type's receive function does, and applies
 // typmod. The value may alias b.
 func Receive(oid OID, typmod int32, b []byte, env *Env) (Datum, error) {
+	oid = BaseOf(oid)
 	r := binReader{b: aliasString(b), env: env}
 	d, err := r.receive(oid)
 	if err != nil {
@@ -290,6 +291,7 @@ const wireFloatNaN = 0x7ff8000000000000
 
 // AppendSend appends the binary form of d, which must not be null.
 func AppendSend(dst []byte, oid OID, d Datum, env *Env) []byte {
+	oid = BaseOf(oid)
 	switch d.K {
 	case KindInt:
 		return appendSendInt(dst, oid, d.N)

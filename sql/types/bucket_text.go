@@ -17,6 +17,7 @@ func AppendBucketText(dst []byte, oid OID, d Datum) ([]byte, error) {
 }
 
 func bucketText(oid OID, d Datum, depth int) (string, error) {
+	oid = BaseOf(oid)
 	switch d.K {
 	case KindBool:
 		return shardmap.BoolText(d.N != 0), nil

@@ -32,6 +32,7 @@ func CompareNulls(oid OID, a, b Datum) int {
 // Comparer returns the comparison function of a type, for use in loops. Its arguments must not be
 // null.
 func Comparer(oid OID) func(a, b Datum) int {
+	oid = BaseOf(oid)
 	switch oid {
 	case BPChar:
 		return compareBPChar

@@ -24,12 +24,39 @@ func IsEnum(oid OID) bool { return oid&^(arrayOfEnum-1) == enumTypes }
 // userType returns what follows from the OID of a type of a user.
 func userType(oid OID) typeInfo {
 	switch {
+	case IsDomain(oid):
+		if base := BaseOf(oid); base < tableLimit {
+			return typeTable[base]
+		}
 	case IsEnum(oid):
 		return typeInfo{kind: KindEnum, array: oid | arrayOfEnum}
 	case IsEnum(oid &^ arrayOfEnum):
 		return typeInfo{kind: KindArray, elem: oid &^ arrayOfEnum}
 	}
 	return typeInfo{}
+}
+
+// Domains are types of users too. The OID of a domain has the built-in type that it is based on, so
+// values are those of that type; what restricts them is in the catalog.
+const (
+	domains    OID = 1 << 31
+	domainBits     = 18 // of the domain's own number
+)
+
+// IsDomain reports whether a type is a domain of a user.
+func IsDomain(oid OID) bool { return oid >= domains }
+
+// DomainOID returns the OID of the domain over a built-in type, or over a domain, that has a number.
+func DomainOID(base OID, number uint32) OID {
+	return domains | BaseOf(base)<<domainBits | number&(1<<domainBits-1)
+}
+
+// BaseOf returns the built-in type that a domain is based on; other types are returned unchanged.
+func BaseOf(oid OID) OID {
+	if !IsDomain(oid) {
+		return oid
+	}
+	return (oid &^ domains) >> domainBits
 }
 
 // NewEnum returns the value of an enum with a rank.

@@ -80,6 +80,28 @@ func TestEnumOIDs(t *testing.T) {
 	}
 }
 
+// TestDomainOIDs checks that values of a domain are treated as those of its base type, whatever follows
+// from the OID of the type.
+func TestDomainOIDs(t *testing.T) {
+	for _, s := range samples {
+		oid := DomainOID(DomainOID(s.oid, 1), 1<<domainBits+7)
+		if !IsDomain(oid) || IsDomain(s.oid) || BaseOf(oid) != s.oid || DomainOID(s.oid, 7) != oid ||
+			KindOf(oid) != KindOf(s.oid) || ElemOf(oid) != ElemOf(s.oid) || IsArray(oid) != IsArray(s.oid) || CanKey(oid) != CanKey(s.oid) {
+			t.Fatalf("domain %d over %d", oid, s.oid)
+		}
+		d, err := Input(oid, -1, s.text, nil)
+		if err != nil || d != s.datum(t) || Output(oid, d, nil) != Output(s.oid, d, nil) ||
+			string(AppendSend(nil, oid, d, nil)) != string(AppendSend(nil, s.oid, d, nil)) ||
+			string(AppendKey(nil, oid, d, true)) != string(AppendKey(nil, s.oid, d, true)) ||
+			Hash(oid, 1, d) != Hash(s.oid, 1, d) || !Equal(oid, d, d) {
+			t.Errorf("%s %q as a domain: %v, %v", TypeName(s.oid), s.text, d, err)
+		}
+	}
+	if padded := DomainOID(BPChar, 1); !Equal(padded, NewText("a"), NewText("a  ")) {
+		t.Error("blanks at the end of a char(n) count in a domain over it")
+	}
+}
+
 // TestEnumWithoutCatalog checks that no text is read as a value by mistake.
 func TestEnumWithoutCatalog(t *testing.T) {
 	oid := enumTypes | 16384

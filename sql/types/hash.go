@@ -12,6 +12,7 @@ import (
 // hashes, also across int2/int4/int8 and float4/float8; the padding of bpchar does not count. The
 // hash is for tables in memory and is never stored (buckets have their own, see AppendBucketText).
 func Hash(oid OID, seed uint64, d Datum) uint64 {
+	oid = BaseOf(oid)
 	if oid == BPChar {
 		return mix(seed, xxhash.Sum64String(trimBlanks(d.S)))
 	}

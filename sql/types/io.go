@@ -8,6 +8,7 @@ import (
 // is none) as an assignment does: text too long for varchar(n) is an error. The text must be valid
 // in the server's encoding (ValidateText); Input does not check it again.
 func Input(oid OID, typmod int32, text string, env *Env) (Datum, error) {
+	oid = BaseOf(oid)
 	d, err := input(oid, typmod, text, env.orDefault())
 	if err != nil || typmod < 0 {
 		return d, err
@@ -136,6 +137,7 @@ func pseudoName(oid OID) string {
 // AppendOutput appends the text form of d, which must not be null. The form depends on the kind of
 // d and, for some kinds, on oid.
 func AppendOutput(dst []byte, oid OID, d Datum, env *Env) []byte {
+	oid = BaseOf(oid)
 	switch d.K {
 	case KindText:
 		return append(dst, d.S...)

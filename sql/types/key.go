@@ -56,6 +56,7 @@ func AppendKey(dst []byte, oid OID, d Datum, desc bool) []byte {
 
 // AppendKeyNulls is AppendKey with an explicit position of nulls.
 func AppendKeyNulls(dst []byte, oid OID, d Datum, desc, nullsFirst bool) []byte {
+	oid = BaseOf(oid)
 	if d.K == KindNull {
 		if nullsFirst {
 			return append(dst, keyNullFirst)
@@ -82,6 +83,7 @@ func complement(b []byte) {
 
 // CanKey reports whether values of a type can be decoded from their key form.
 func CanKey(oid OID) bool {
+	oid = BaseOf(oid)
 	switch KindOf(oid) {
 	case KindNull, KindVoid:
 		return false
@@ -179,6 +181,7 @@ var errKey = pgerr.New(pgerr.DataCorrupted, "stored key is damaged")
 // DecodeKey decodes one value from a key that AppendKey wrote with the same type and order, and
 // returns the rest. The value equals the encoded one and does not alias b.
 func DecodeKey(oid OID, b []byte, desc bool) (Datum, []byte, error) {
+	oid = BaseOf(oid)
 	if len(b) == 0 {
 		return Null, nil, errKey
 	}

@@ -101,6 +101,7 @@ func ArrayTypeOf(elem OID) OID { return info(elem).array }
 // IsArray reports whether oid is an array type; vectors are not.
 func IsArray(oid OID) bool {
 	i := info(oid)
+	oid = BaseOf(oid)
 	return i.kind == KindArray && oid != Int2Vector && oid != OidVector
 }
 

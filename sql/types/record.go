@@ -100,8 +100,8 @@ func NewNamedRecord(fieldTypes []OID, fields []Datum, names string) Datum {
 		head |= namedRecord
 	}
 	b := binary.LittleEndian.AppendUint16(nil, uint16(head))
-	for _, t := range fieldTypes {
-		b = binary.LittleEndian.AppendUint32(b, t)
+	for _, t := range fieldTypes { // fields of domains are values of the base types
+		b = binary.LittleEndian.AppendUint32(b, BaseOf(t))
 	}
 	if names != "" {
 		b = binary.LittleEndian.AppendUint16(b, uint16(len(names)))

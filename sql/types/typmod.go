@@ -32,6 +32,7 @@ func NumericPrecision(typmod int32) (precision, scale int32, ok bool) {
 // long; an assignment refuses it, except if only blanks are cut off. Arrays apply the modifier to
 // each element. A modifier of -1 and null change nothing.
 func ApplyTypmod(oid OID, typmod int32, d Datum, explicit bool) (Datum, error) {
+	oid = BaseOf(oid)
 	if typmod < 0 || d.K == KindNull {
 		return d, nil
 	}

@@ -40,6 +40,9 @@ func (s *Source) Attach(env *types.Env) {
 	env.EnumIn, env.EnumOut, env.EnumValues, env.TypeOut = s.enumIn, s.enumOut, s.enumValues, s.Format
 	env.Uncommitted = nil
 	for _, t := range catalog.UncommittedTypes(s.View, s.Database) {
+		if t.Kind != catalog.EnumType {
+			continue // plans have the definitions of domains
+		}
 		oid := t.TypeOID()
 		env.Uncommitted = append(env.Uncommitted,
 			types.Enum{OID: oid, Name: s.Format(oid), Values: valuesOf(s.View, t)})
@@ -135,7 +138,7 @@ func (s *Source) Format(oid types.OID) string {
 	if catalog.TypeNumber(oid) == 0 {
 		return pgcatalog.FormatType(oid, -1)
 	}
-	if elem := types.ElemOf(oid); elem != 0 {
+	if elem := types.ElemOf(oid); elem != 0 && !types.IsDomain(oid) {
 		return s.Format(elem) + "[]"
 	}
 	if e := s.uncommitted(oid); e != nil {
@@ -179,7 +182,7 @@ func Find(v *catalog.View, database catalog.OID, schema, name string) types.OID 
 	}
 	for bare := name; len(bare) > 1 && bare[0] == '_'; {
 		bare = bare[1:]
-		if t := catalog.TypeNamed(v, in.OID, bare); t != nil && ArrayName(v, t) == name {
+		if t := catalog.TypeNamed(v, in.OID, bare); t != nil && t.Domain == nil && ArrayName(v, t) == name {
 			return types.ArrayTypeOf(t.TypeOID())
 		}
 	}
@@ -195,7 +198,7 @@ func NameOf(v *catalog.View, oid types.OID) (schema, name string, ok bool) {
 	if s := v.Schema(t.Schema); s != nil {
 		schema = s.Name
 	}
-	if types.IsArray(oid) {
+	if types.IsArray(oid) && !types.IsDomain(oid) {
 		return schema, ArrayName(v, t), true
 	}
 	return schema, t.Name, true
@@ -211,4 +214,19 @@ func ArrayName(v *catalog.View, t *catalog.Type) string {
 			return name
 		}
 	}
+}
+
+// BaseTypmod returns the type modifier of a domain's values, -1 if there is none.
+func BaseTypmod(v *catalog.View, oid types.OID) int32 {
+	for types.IsDomain(oid) {
+		t := catalog.TypeByOID(v, catalog.TypeNumber(oid))
+		if t == nil {
+			return -1
+		}
+		if t.Domain.Typmod != -1 {
+			return t.Domain.Typmod
+		}
+		oid = t.Domain.Base
+	}
+	return -1
 }

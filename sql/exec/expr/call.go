@@ -71,7 +71,9 @@ func NotImplemented(p *pgcatalog.Proc) error {
 func (k *Compiler) CallSite(n *query.Call, columns []query.Column) *builtin.Ctx {
 	site := &builtin.Ctx{RetType: n.Type(), Variadic: n.Variadic, ArgTypes: make([]uint32, len(n.Args))}
 	for i, a := range n.Args {
-		site.ArgTypes[i] = a.Type()
+		if site.ArgTypes[i] = a.Type(); n.Proc.Src != "pg_typeof" {
+			site.ArgTypes[i] = types.BaseOf(a.Type())
+		}
 	}
 	site.Columns = recordColumns(columns)
 	return k.Site(site)

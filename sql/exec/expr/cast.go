@@ -131,6 +131,47 @@ func (k *Compiler) arrayCoerce(n *query.ArrayCoerce) (Eval, error) {
 	return asVector(cast, n.Type()), nil
 }
 
+// coerceToDomain checks a value by the constraints of a domain.
+func (k *Compiler) coerceToDomain(n *query.CoerceToDomain) (Eval, error) {
+	f, err := k.Expr(n.Arg)
+	if err != nil {
+		return nil, err
+	}
+	checks := make([]Eval, len(n.Checks))
+	for i := range n.Checks {
+		if checks[i], err = k.Expr(n.Checks[i].Expr); err != nil {
+			return nil, err
+		}
+	}
+	violated := func(e *pgerr.Error) error {
+		e.Schema, e.DataType = n.Schema, n.Domain
+		return e
+	}
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
+		d, err := f(c, row)
+		if err != nil {
+			return types.Null, err
+		}
+		if d.IsNull() && n.NotNull {
+			return types.Null, violated(pgerr.New(pgerr.NotNullViolation, "domain %s does not allow null values",
+				n.Shown))
+		}
+		for i, check := range checks {
+			ok, err := c.withElement(d, check, row)
+			if err != nil {
+				return types.Null, err
+			}
+			if !ok.IsNull() && !ok.Bool() {
+				e := pgerr.New(pgerr.CheckViolation, `value for domain %s violates check constraint "%s"`, n.Shown,
+					n.Checks[i].Name)
+				e.Constraint = n.Checks[i].Name
+				return types.Null, violated(e)
+			}
+		}
+		return d, nil
+	}, nil
+}
+
 // sqlValue compiles CURRENT_DATE and similar values, which are fixed for the whole statement.
 func (k *Compiler) sqlValue(n *query.SQLValue) (Eval, error) {
 	now := func(c *Ctx) types.Datum {

@@ -146,6 +146,8 @@ func decodeExpr(d *decoder, f field) (v query.Expr) {
 			v = pointer(d, f, decodeExprGrouping)
 		case 33:
 			v = pointer(d, f, decodeExprSQLValue)
+		case 34:
+			v = pointer(d, f, decodeExprCoerceToDomain)
 		default:
 			d.newer()
 		}
@@ -1133,6 +1135,39 @@ func decodeExprArrayCoerce(d *decoder, m *query.ArrayCoerce, b []byte) {
 	}
 	d.require(m.Arg != nil, "ArrayCoerce.Arg")
 	d.require(m.Elem != nil, "ArrayCoerce.Elem")
+	d.leave()
+}
+
+func decodeExprCoerceToDomain(d *decoder, m *query.CoerceToDomain, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.OID = decodeUnsigned[uint32](d, f)
+		case 2:
+			m.Mod = decodeSigned[int32](d, f)
+		case 3:
+			m.Arg = decodeExpr(d, f)
+		case 4:
+			m.Schema = decodeText(d, f)
+		case 5:
+			m.Domain = decodeText(d, f)
+		case 6:
+			m.Shown = decodeText(d, f)
+		case 7:
+			m.NotNull = decodeBool(d, f)
+		case 8:
+			m.Checks = appendStructs(d, f, m.Checks, decodeDomainCheck)
+		case 9:
+			m.Explicit = decodeBool(d, f)
+		default:
+			d.newer()
+		}
+	}
+	d.require(m.Arg != nil, "CoerceToDomain.Arg")
 	d.leave()
 }
 
@@ -2209,6 +2244,25 @@ func decodeCheck(d *decoder, m *query.Check, b []byte) {
 		}
 	}
 	d.require(m.Expr != nil, "Check.Expr")
+	d.leave()
+}
+
+func decodeDomainCheck(d *decoder, m *query.DomainCheck, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Name = decodeText(d, f)
+		case 2:
+			m.Expr = decodeExpr(d, f)
+		default:
+			d.newer()
+		}
+	}
+	d.require(m.Expr != nil, "DomainCheck.Expr")
 	d.leave()
 }
 

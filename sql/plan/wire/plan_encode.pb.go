@@ -138,6 +138,8 @@ func encodeExprKind(e *encoder, v query.Expr) {
 		message(e, 32, v, encodeExprGrouping)
 	case *query.SQLValue:
 		message(e, 33, v, encodeExprSQLValue)
+	case *query.CoerceToDomain:
+		message(e, 34, v, encodeExprCoerceToDomain)
 	default:
 		e.unknown(v)
 	}
@@ -640,6 +642,23 @@ func encodeExprArrayCoerce(e *encoder, m *query.ArrayCoerce) {
 	e.require(m.Elem != nil, "ArrayCoerce.Elem")
 	optional(e, 4, m.Elem, encodeExpr)
 	e.require(m.Arg != nil, "ArrayCoerce.Arg")
+	optional(e, 3, m.Arg, encodeExpr)
+	number(e, 2, m.Mod, encodeSigned[int32])
+	number(e, 1, m.OID, encodeUnsigned[uint32])
+	e.leave()
+}
+
+func encodeExprCoerceToDomain(e *encoder, m *query.CoerceToDomain) {
+	if !e.enter() {
+		return
+	}
+	number(e, 9, m.Explicit, encodeBool)
+	structs(e, 8, m.Checks, encodeDomainCheck)
+	number(e, 7, m.NotNull, encodeBool)
+	optional(e, 6, m.Shown, encodeText)
+	optional(e, 5, m.Domain, encodeText)
+	optional(e, 4, m.Schema, encodeText)
+	e.require(m.Arg != nil, "CoerceToDomain.Arg")
 	optional(e, 3, m.Arg, encodeExpr)
 	number(e, 2, m.Mod, encodeSigned[int32])
 	number(e, 1, m.OID, encodeUnsigned[uint32])
@@ -1190,6 +1209,16 @@ func encodeCheck(e *encoder, m *query.Check) {
 	optional(e, 4, m.View, encodeText)
 	number(e, 3, m.Generated, encodeSigned[int])
 	e.require(m.Expr != nil, "Check.Expr")
+	optional(e, 2, m.Expr, encodeExpr)
+	optional(e, 1, m.Name, encodeText)
+	e.leave()
+}
+
+func encodeDomainCheck(e *encoder, m *query.DomainCheck) {
+	if !e.enter() {
+		return
+	}
+	e.require(m.Expr != nil, "DomainCheck.Expr")
 	optional(e, 2, m.Expr, encodeExpr)
 	optional(e, 1, m.Name, encodeText)
 	e.leave()
