@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/plan/selectivity"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -50,7 +52,7 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 	case x != nil && of != nil:
 		m := matcher{s: s, conds: conds}
 		by := &IndexScan{Table: s.Table, IndexKeys: IndexKeys{Equal: x.Equal, KeyBounds: x.KeyBounds}}
-		buckets.rows *= of.Of(m.usedBy(by, keyColumns(s.Table)))
+		buckets.rows *= p.est.among(of, s, indexes, m.usedBy(by, keyColumns(s.Table)))
 	case x != nil:
 		buckets.rows *= x.selectivity()
 	}
@@ -59,7 +61,7 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 	}
 	if r.byValues() && of != nil {
 		m := matcher{s: s, conds: conds}
-		buckets.rows = max(1, all*of.Of(m.ofContent()))
+		buckets.rows = max(1, all*p.est.among(of, s, indexes, m.ofContent()))
 	}
 	out := []*accessPath{buckets}
 	if keyed {
@@ -76,7 +78,7 @@ func (p *planner) accessPaths(s *Scan, r *Route, indexes []query.Index, conds []
 			}
 			a := pathBy(x)
 			if of != nil && !x.Single() {
-				a.rows = max(1, all*of.Of(slices.Concat(Conjuncts(ix.Where), x.Conds)))
+				a.rows = max(1, all*p.est.among(of, s, indexes, slices.Concat(Conjuncts(ix.Where), x.Conds)))
 			}
 			a.rest, a.alone = s.entriesAlone(x, p.unread[s], conds)
 			if _, ok := s.columnsIn(x, func(int) bool { return a.alone }); ok && a.kind != ScanFound {
@@ -133,7 +135,7 @@ func (p *planner) choose(
 	found := max(p.est.tableRows(s.Table), leastRows)
 	of := p.est.columnsOf(&matcher{s: s}, indexes)
 	if of != nil {
-		found *= of.Of(conds)
+		found *= p.est.among(of, s, indexes, conds)
 	} else if len(conds) > 0 {
 		found *= guessFilter
 	}
@@ -457,4 +459,64 @@ func (s *Scan) ReadIndex() *catalog.Index {
 		return s.Index.Index.Def
 	}
 	return nil
+}
+
+// guess is how many rows of a table some conditions with parameters select.
+type guess struct {
+	scan    Scan
+	indexes []query.Index
+	conds   []query.Expr
+}
+
+// among returns the share of the rows of a scan that meet conditions. It notes those with parameters.
+func (x *estimates) among(of selectivity.Columns, s *Scan, indexes []query.Index, conds []query.Expr) float64 {
+	if slices.ContainsFunc(conds, hasParam) && !slices.ContainsFunc(x.guesses, func(g guess) bool {
+		return g.scan.Table == s.Table && g.scan.Alias == s.Alias && slices.EqualFunc(g.conds, conds, query.Equal)
+	}) {
+		scan := Scan{Table: s.Table, Alias: s.Alias, Slots: slices.Clone(s.Slots)}
+		x.guesses = append(x.guesses, guess{scan: scan, indexes: indexes, conds: conds})
+	}
+	return of.Of(conds)
+}
+
+func hasParam(e query.Expr) bool {
+	return query.Contains(e, func(e query.Expr) bool { _, is := e.(*query.Param); return is })
+}
+
+// ArgumentsKey returns a key of arguments of the planned statement: for those with the same key the
+// planner expects about as many rows of each table and index, so that it most likely chooses the same
+// plan. known and together are as in Env.
+func (p *Plan) ArgumentsKey(
+	known func(*catalog.Table) *statistics.Table, together func(*catalog.Table) []query.StatisticsExpression,
+	args []types.Datum,
+) string {
+	key := make([]byte, 0, len(args)+len(p.guesses))
+	for _, d := range args {
+		if d.IsNull() {
+			key = append(key, 0)
+		} else {
+			key = append(key, 1)
+		}
+	}
+	x := estimates{known: known, also: together}
+	for i := range p.guesses {
+		g := &p.guesses[i]
+		of := x.columnsOf(&matcher{s: &g.scan}, g.indexes)
+		if of == nil {
+			continue
+		}
+		conds := make([]query.Expr, len(g.conds))
+		for i, c := range g.conds {
+			conds[i] = query.Rewrite(c, func(e query.Expr) (query.Expr, bool) {
+				n, ok := e.(*query.Param)
+				if !ok || n.N > len(args) {
+					return nil, false
+				}
+				return &query.Const{T: n.T, Value: args[n.N-1]}, true
+			})
+		}
+		rows := max(1, x.tableRows(g.scan.Table)*of.Of(conds))
+		key = append(key, byte(2*math.Log2(rows)))
+	}
+	return string(key)
 }

@@ -67,6 +67,7 @@ type Plan struct {
 	Failing error
 	// Estimates are those of all steps; nil if none were made.
 	Estimates map[Node]Estimate
+	guesses   []guess
 }
 
 // Cost is what an execution is expected to cost, in rows that are read in sequence.
@@ -81,6 +82,7 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 	}
 	node := p.withSums(p.gather(root, nil).node)
 	out := &Plan{Root: node, Outers: p.outers, Visible: len(node.Output()), Estimates: p.est.of(node)}
+	out.guesses = p.est.guesses
 	if p.failed {
 		out.Failing = failingConstant(q, env.Fold)
 	}

@@ -20,6 +20,7 @@ type estimates struct {
 	costOf map[Node]costs   // of scans, by the way that was chosen
 	// lookups has the cost of one look-up of joins.
 	lookups map[Node]float64
+	guesses []guess // that depend on arguments
 
 	ctes map[cteRows]float64 // what the scans of WITH queries return
 

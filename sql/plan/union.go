@@ -42,6 +42,8 @@ func (u unions) of(p *planner, cur part, indexes []query.Index, conds []query.Ex
 	best, cost := cur, p.est.cost(cur.node)
 	if s, ok := cur.node.(*Scan); ok && p.env.Off.reading(s.Access) {
 		cost += costOff
+	} else if ok && s.readsArms() {
+		return cur
 	}
 	for i, c := range conds {
 		or, ok := c.(*query.Or)
@@ -59,6 +61,11 @@ func (u unions) of(p *planner, cur part, indexes []query.Index, conds []query.Ex
 		u[best.node] = cur
 	}
 	return best
+}
+
+// readsArms reports whether the scan reads what the arms of an OR name.
+func (s *Scan) readsArms() bool {
+	return s.Index != nil && len(s.Index.Arms) > 0 || s.Span != nil && len(s.Span.Arms) > 0
 }
 
 // byArms returns the union of scans for the arms of an OR. It is in the fragments, unless an arm finds

@@ -204,7 +204,11 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 	p.Integrity, uses = c.integrity(q, &env)
 	p.Tables = tx.InOrder(append(tablesOf(q), uses...))
 	env.LockLate = late
-	return p, c.plan(p, env)
+	err := c.plan(p, env)
+	if err == nil && p.custom != nil {
+		p.custom.alike = newAlike(p)
+	}
+	return p, err
 }
 
 // statistics returns what is known of the tables of the compiler's view; nil: nothing.

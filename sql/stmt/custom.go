@@ -28,8 +28,9 @@ const (
 // customPlans is what the custom plans of a program cost on average, planning included. Clients of a
 // node share a program, and what is known of its custom plans.
 type customPlans struct {
-	made atomic.Int64
-	cost atomic.Int64 // of all that were made
+	made  atomic.Int64
+	cost  atomic.Int64 // of all that were made
+	alike *alikePlans  // nil: each custom plan may be another
 }
 
 // worth reports whether a custom plan may be cheaper than a generic one of a cost.
@@ -54,7 +55,8 @@ func (p *Program) Generic() *Program {
 
 // For returns the program that runs with arguments: one that is planned for them (a custom plan), or
 // p, whose plan serves for all (the generic plan). Custom plans know what conditions select, and
-// conditions that arguments decide are gone from them. See plancache.c of PostgreSQL.
+// conditions that arguments decide are gone from them. See plancache.c of PostgreSQL. Unlike it, no
+// custom plan is made where it would most likely have the steps of the generic plan.
 func (c *Compiler) For(p *Program, args []types.Datum) (*Program, error) {
 	if len(args) == 0 || p.custom == nil || c.PlanCache == ForceGenericPlan ||
 		p.Version != c.View.DefinitionVersion() {
@@ -64,9 +66,20 @@ func (c *Compiler) For(p *Program, args []types.Datum) (*Program, error) {
 	if c.PlanCache != ForceCustomPlan && !p.custom.worth(p.Plan.Cost(), planning) {
 		return p, nil
 	}
+	alike, key, seen := p.custom.alike, "", false
+	if alike != nil && c.PlanCache != ForceCustomPlan && p.custom.made.Load() >= firstCustom {
+		key = p.Plan.ArgumentsKey(c.statistics(), c.together, args)
+		same := false
+		if same, seen = alike.of(key); same {
+			return p, nil
+		}
+	}
 	out, err := c.custom(p, args)
 	if err != nil {
 		return nil, err
+	}
+	if key != "" && !seen {
+		alike.note(key, out.Plan)
 	}
 	p.custom.cost.Add(int64(out.Plan.Cost() + planning))
 	p.custom.made.Add(1)
