@@ -115,6 +115,18 @@ func Table(ctx *Context, rv *pg_query.RangeVar) (*catalog.Table, error) {
 	return rel.Table, nil
 }
 
+// FindView returns the view of a name, nil if there is none.
+func FindView(ctx *Context, rv *pg_query.RangeVar) *catalog.Table {
+	own := *ctx
+	own.Form = true // the query of the view is not needed
+	s := storedScope(&own, ctx.Source, "", nil, inOther)
+	rel, _, err := s.relation(rv)
+	if err != nil {
+		return nil
+	}
+	return rel.View
+}
+
 // TypeName returns the type and the type modifier of a type's name; -1 is no modifier.
 func TypeName(ctx *Context, source string, t *pg_query.TypeName) (types.OID, int32, error) {
 	return storedScope(ctx, source, "", nil, inOther).typeName(t)

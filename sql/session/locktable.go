@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -32,6 +33,9 @@ func (s *Session) lockStmt(ctx context.Context, n *pg_query.LockStmt, w stmt.Res
 
 // lockRelation locks the table that has a name.
 func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode locks.Mode, noWait bool) error {
+	if c := s.currentCompiler(); analyze.FindView(c.Analysis(s.query), rv) != nil {
+		return lockView(ctx, s, rv, mode, noWait)
+	}
 	err := s.block.Tx.LockNamed(ctx, func() (catalog.OID, error) {
 		t, err := analyze.Table(s.currentCompiler().Analysis(s.query), rv)
 		if err != nil {
@@ -43,6 +47,49 @@ func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode 
 		return pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on relation "%s"`, rv.Relname)
 	}
 	return err
+}
+
+// lockView locks a view, and the relations that it reads.
+func lockView(ctx context.Context, s *Session, rv *pg_query.RangeVar, mode locks.Mode, noWait bool) error {
+	err := s.block.Tx.LockNamed(ctx, func() (catalog.OID, error) {
+		c := s.currentCompiler()
+		v := analyze.FindView(c.Analysis(s.query), rv)
+		if v == nil {
+			return 0, pgerr.New(pgerr.UndefinedTable, `relation "%s" does not exist`, rv.Relname)
+		}
+		return v.OID, c.CheckTable(v)
+	}, mode, noWait)
+	c := s.currentCompiler()
+	v := analyze.FindView(c.Analysis(s.query), rv)
+	if err == nil && v != nil {
+		for _, oid := range relationsBelow(c.View, v) {
+			if err = s.block.Tx.LockTable(ctx, oid, mode, noWait); err != nil {
+				break
+			}
+		}
+	}
+	if errors.Is(err, locks.ErrNotAvailable) {
+		return pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on relation "%s"`, rv.Relname)
+	}
+	return err
+}
+
+// relationsBelow returns the tables and views that a view reads, directly or through others.
+func relationsBelow(view *catalog.View, v *catalog.Table) []catalog.OID {
+	var out []catalog.OID
+	for list := []*catalog.Table{v}; len(list) > 0; list = list[1:] {
+		for _, u := range list[0].View.Uses {
+			t := view.Table(u.Relation)
+			if t == nil || t.Sequence != nil || slices.Contains(out, t.OID) {
+				continue
+			}
+			out = append(out, t.OID)
+			if t.View != nil {
+				list = append(list, t)
+			}
+		}
+	}
+	return out
 }
 
 // notLockable returns the error for a relation that was not found as a table. LOCK TABLE's errors

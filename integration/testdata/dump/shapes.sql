@@ -93,3 +93,17 @@ CREATE STATISTICS "Other"."Some" (ndistinct, mcv) ON "C d", (lower(b)), (a + 1) 
 CREATE STATISTICS measured_lower ON (lower(b)) FROM measured;
 ALTER STATISTICS measured_all SET STATISTICS 250;
 COMMENT ON STATISTICS measured_lower IS 'of lower(b)';
+
+-- Views: of tables and views, with options, defaults and comments, over what has changed since, and in another schema.
+CREATE VIEW seen AS SELECT known.id, known.code, l.n FROM "Other".known LEFT JOIN "Other".lines l ON l.known = known.id;
+CREATE VIEW "Other"."Of views" WITH (security_barrier, check_option = cascaded) AS SELECT a AS "A", b FROM measured WHERE a > 1;
+CREATE VIEW counted AS SELECT s.code, count(*) AS n, (SELECT max("A") FROM "Other"."Of views") AS top FROM seen s GROUP BY s.code;
+CREATE VIEW merged AS SELECT a, x.b FROM measured FULL JOIN (SELECT a, b FROM measured WHERE a < 3) x USING (a) ORDER BY a;
+CREATE TABLE renamed (old int, b int);
+CREATE VIEW following AS SELECT r.old, m.b FROM renamed r JOIN measured m ON m.a = r.old;
+ALTER TABLE renamed RENAME COLUMN old TO new;
+ALTER TABLE renamed ADD COLUMN a int;
+ALTER TABLE renamed RENAME TO "New name";
+ALTER VIEW "Other"."Of views" ALTER COLUMN b SET DEFAULT 'from the view';
+COMMENT ON VIEW seen IS 'a view';
+COMMENT ON COLUMN seen.code IS 'a column of a view';
