@@ -90,6 +90,10 @@ const OrderedIndexesSince = clusterversion.OrderedIndexes
 // values (View.Knows).
 const BatchedReadsSince = clusterversion.BatchedReads
 
+// RuntimeFiltersSince is the version of the cluster from which tasks leave out rows by the keys of the
+// other side of a join (View.Knows).
+const RuntimeFiltersSince = clusterversion.RuntimeFilters
+
 // option returns a function that reports whether a table has an option.
 func option(name string) func(descriptor) bool {
 	return func(d descriptor) bool {

@@ -64,6 +64,9 @@ const (
 	OrderedIndexes uint32 = 2
 	// BatchedReads: tasks that read for many sets of outer values.
 	BatchedReads uint32 = 2
+	// RuntimeFilters: tasks that leave out rows by the keys of the other side of a join, and hash joins
+	// that return the rows of the side that is built.
+	RuntimeFilters uint32 = 2
 	// TableStatistics: what ANALYZE stores in the catalog.
 	TableStatistics uint32 = 2
 	// StatisticsTargets: how much ANALYZE keeps of a column.

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/keyfilter"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/operator"
 	"github.com/sherddb/sherd/sql/exec/route"
@@ -36,6 +37,7 @@ type scanOp struct {
 	entries   entriesAlone
 	hot       *splitdoc.Combiner // nil: none of the rows is a split document
 	span      *route.Span
+	only      *keyfilter.Scan
 	out       types.Row
 	columns   []expr.Eval
 	projected types.Row // nil: out is passed on
@@ -110,6 +112,9 @@ func (k *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	if len(n.Keys) > 0 {
 		o.vals = make(types.Row, len(n.Keys[0]))
 	}
+	if o.only, err = keyfilter.NewScan(n); err != nil {
+		return nil, err
+	}
 	o.takeRow = o.take
 	o.hot, err = splitdoc.NewCombiner(&k.Compiler.Compiler, n)
 	return o, err
@@ -164,6 +169,9 @@ func (o *scanOp) Run(x *operator.Execution, emit Emit) error {
 		return err
 	}
 	o.c, o.emit = c, emit
+	if err := o.only.Start(&c.Ctx); err != nil {
+		return err
+	}
 	if o.hot != nil {
 		if err := o.hot.Start(&c.Ctx); err != nil {
 			return err
@@ -232,6 +240,9 @@ func (o *scanOp) pass(kept bool, err error) error {
 	if err != nil || !kept {
 		o.removed++
 		return err
+	}
+	if !o.only.Keeps(o.out) {
+		return nil
 	}
 	if o.projected == nil {
 		return o.emit(o.out)

@@ -132,3 +132,42 @@ func postgresAnswer(text string, results []*pgconn.Result, err error) string {
 	tag := results[0].CommandTag
 	return answerText(text, lines, tag.RowsAffected(), !tag.Select())
 }
+
+// TestRuntimeFilters: the queries of the section "runtime filters" have some, but those in which a
+// filter would change the answer.
+func TestRuntimeFilters(t *testing.T) {
+	raw, err := os.ReadFile("testdata/answers.sql")
+	must(t, err)
+	ctx, section := testContext(t), ""
+	with, without := 0, 0
+	for _, line := range strings.Split(string(raw), "\n") {
+		if strings.HasPrefix(line, "-- ") {
+			section = line
+		}
+		if section != "-- runtime filters" || !strings.HasPrefix(line, "SELECT") {
+			continue
+		}
+		_, pl, err := build(ctx, line)
+		must(t, err)
+		filters := 0
+		var visit func(n plan.Node)
+		visit = func(n plan.Node) {
+			if s, ok := n.(*plan.Scan); ok {
+				filters += len(s.KeyFilters)
+			}
+			for _, c := range n.Children() {
+				visit(c)
+			}
+		}
+		visit(pl.Root)
+		if filters > 0 {
+			with++
+		} else {
+			t.Log("no filter:", line)
+			without++
+		}
+	}
+	if with < 10 || without < 2 {
+		t.Errorf("%d queries have runtime filters, %d have none", with, without)
+	}
+}

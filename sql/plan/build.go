@@ -24,6 +24,8 @@ type Env struct {
 	// OrderedIndexes: all nodes read indexes in both directions and by all of KeyBounds, and know
 	// Sort.Presorted, Aggregate.Sorted and Modify.Scan.
 	OrderedIndexes bool
+	// RuntimeFilters: all nodes know Scan.KeyFilters, and joins that return right columns only.
+	RuntimeFilters bool
 	// Sums returns the query of what the parts of a table's split documents add up to, see
 	// Scan.Sums. nil: there are none.
 	Sums func(*catalog.Table) (*query.Query, error)
@@ -45,6 +47,7 @@ type Methods struct {
 	NestLoop       bool // look up the rows of a join one by one, or compare all pairs
 	LookupJoin     bool // look up the rows of a join in batches
 	LocalJoin      bool // join in the fragments
+	RuntimeFilter  bool // leave out in scans what a join drops (package runtimefilter)
 	Batch          bool // read for many rows at once what a step reads for each row (package batch)
 	LocalAggregate bool // aggregate in the fragments
 	Sort           bool

@@ -206,3 +206,39 @@ func (x *estimates) loopCosts(n *NestLoop) costs {
 	}
 	return left.plus(right.startup, right.total+work)
 }
+
+// rightOnly reports whether a step is a join that returns right columns only.
+func rightOnly(n Node) bool {
+	h, ok := n.(*HashJoin)
+	return ok && (h.Kind == query.RightSemi || h.Kind == query.RightAnti)
+}
+
+// meets estimates the share of a join's left rows that meet a right one: how many of the values that
+// the keys have are on the right, if those on one side are among those on the other.
+func (x *estimates) meets(n *HashJoin) float64 {
+	right, known := x.groupsOf(n.Right, n.RightKeys)
+	left, also := x.groupsOf(n.Left, n.LeftKeys)
+	if !known || !also {
+		return min(1, x.rows(n.Right)/max(1, x.rows(n.Left)))
+	}
+	values := max(left, right)
+	for i := range n.LeftKeys {
+		values = max(values, x.distinct(n.Left, n.LeftKeys[i]), x.distinct(n.Right, n.RightKeys[i]))
+	}
+	return right / max(1, values)
+}
+
+// distinct returns how many values an expression over the rows of a step has in the whole table that
+// it comes from; 0 if that is not known.
+func (x *estimates) distinct(n Node, e query.Expr) float64 {
+	s, e := origin(n, e)
+	if s == nil {
+		return 0
+	}
+	if of := x.columnsOf(&matcher{s: s}, nil); of != nil {
+		if v, ok := of(e); ok && v.Known() {
+			return v.Distinct()
+		}
+	}
+	return 0
+}

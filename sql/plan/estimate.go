@@ -48,6 +48,7 @@ type Estimate struct {
 	Width   float64 // of a row, in bytes
 	Startup float64 // what it costs, with the steps below it, before its first row
 	Total   float64 // what all its rows cost, in rows that are read in sequence
+	Meets   float64 // of a HashJoin: the share of left rows that meet a right one
 }
 
 // of returns the estimates of a step of a plan that is complete, and of all steps below it.
@@ -73,6 +74,9 @@ func (x *estimates) finish(n Node) {
 		e.Rows = 0
 	}
 	e.Startup, e.Total = c.startup, c.total
+	if h, ok := n.(*HashJoin); ok {
+		e.Meets = x.meets(h)
+	}
 	x.widths[n] = x.widthsOf(n)
 	for _, w := range x.widths[n] {
 		e.Width += w
@@ -120,6 +124,11 @@ func (x *estimates) widthsOf(n Node) []float64 {
 		}
 	case *HashJoin, *LookupJoin, *NestLoop:
 		sides := n.Children()
+		if rightOnly(n) {
+			sides = sides[1:]
+			copy(out, x.widths[sides[0]])
+			break
+		}
 		copy(out, slices.Concat(x.widths[sides[0]], x.widths[sides[1]]))
 	default:
 		if in := n.Children(); len(in) == 1 && len(x.widths[in[0]]) == len(cols) {
@@ -435,6 +444,9 @@ func origin(n Node, e query.Expr) (*Scan, query.Expr) {
 		}))
 	case *HashJoin, *LookupJoin, *NestLoop:
 		sides := n.Children()
+		if rightOnly(n) {
+			return origin(sides[1], e)
+		}
 		width := len(sides[0].Output())
 		left, right := false, false
 		shifted := query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
@@ -466,6 +478,8 @@ func (x *estimates) joined(n Node) float64 {
 		switch n.Kind {
 		case query.Semi, query.Anti, query.Left:
 			return x.rows(n.Left)
+		case query.RightSemi, query.RightAnti:
+			return x.rows(n.Right)
 		}
 		return max(x.rows(n.Left), x.rows(n.Right))
 	case *LookupJoin:
@@ -536,6 +550,9 @@ func (x *estimates) column(n Node, at int) statistics.Variable {
 	case *Filter, *Limit, *Sort, *Distinct, *Gather, *LockRows:
 		return x.column(in[0], at)
 	case *HashJoin, *LookupJoin, *NestLoop:
+		if rightOnly(n) {
+			return x.column(in[1], at)
+		}
 		left := len(in[0].Output())
 		if at < left {
 			return x.column(in[0], at)

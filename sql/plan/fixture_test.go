@@ -22,6 +22,7 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/batch"
+	"github.com/sherddb/sherd/sql/plan/runtimefilter"
 	"github.com/sherddb/sherd/sql/plan/wire"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/statistics"
@@ -214,13 +215,16 @@ func build(ctx *analyze.Context, text string, change ...func(*plan.Env)) (*query
 	if err != nil {
 		return nil, nil, err
 	}
-	env := plan.Env{Fold: expr.EvalConst, OrderedIndexes: true}
+	env := plan.Env{Fold: expr.EvalConst, OrderedIndexes: true, RuntimeFilters: true}
 	for _, c := range change {
 		c(&env)
 	}
 	p, err := plan.Build(q, env)
 	if err == nil && !env.Off.Batch {
 		batch.Plan(p)
+	}
+	if err == nil && !env.Off.RuntimeFilter {
+		runtimefilter.Plan(p)
 	}
 	return q, p, err
 }

@@ -71,11 +71,10 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 // hashJoin builds the side that is likely the smaller one, or pairs everything where there is no
 // equality.
 func (j joining) hashJoin(left, right part) (part, error) {
-	if !j.fixed && j.est.rows(left.node) < j.est.rows(right.node) &&
-		(j.kind == query.Inner || j.kind == query.Left && len(j.eqs) > 0) {
-		left, right, j = right, left, j.turned()
-		if j.kind == query.Left {
-			j.kind = query.Right
+	if !j.fixed && j.est.rows(left.node) < j.est.rows(right.node) {
+		if kind, ok := j.turnedKind(); ok {
+			left, right, j = right, left, j.turned()
+			j.kind = kind
 		}
 	}
 	in := concat(left, right)
@@ -84,8 +83,11 @@ func (j joining) hashJoin(left, right part) (part, error) {
 		return part{}, err
 	}
 	cols := append(append([]Col{}, left.node.Output()...), right.node.Output()...)
-	if j.kind == query.Semi || j.kind == query.Anti {
+	switch j.kind {
+	case query.Semi, query.Anti:
 		cols, in = left.node.Output(), &layout{slots: left.in.slots, lateral: in.lateral}
+	case query.RightSemi, query.RightAnti:
+		cols, in = right.node.Output(), &layout{slots: right.in.slots, lateral: in.lateral}
 	}
 	out := part{in: in, local: j.local}
 	if len(j.eqs) == 0 {
@@ -109,6 +111,23 @@ func (j joining) hashJoin(left, right part) (part, error) {
 	}
 	out.node = h
 	return out, nil
+}
+
+// turnedKind returns the kind of the join with its sides changed; false if there is none.
+func (j joining) turnedKind() (query.JoinKind, bool) {
+	switch {
+	case j.kind == query.Inner:
+		return query.Inner, true
+	case len(j.eqs) == 0:
+	case j.kind == query.Left:
+		return query.Right, true
+	case !j.env.RuntimeFilters:
+	case j.kind == query.Semi:
+		return query.RightSemi, true
+	case j.kind == query.Anti:
+		return query.RightAnti, true
+	}
+	return j.kind, false
 }
 
 func anyStays(es []query.Expr) bool {

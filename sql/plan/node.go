@@ -93,6 +93,17 @@ type Scan struct {
 	// the rest of Filter.
 	EntryAlone  bool
 	EntryFilter query.Expr
+	// KeyFilters are runtime filters by some slots: rows whose keys they do not have are left out.
+	KeyFilters []KeyFilter
+}
+
+// KeyFilter is a runtime filter: the keys of one side of a join, by which scans of the other side
+// leave out rows that the join would drop (package keyfilter). It is an outer parameter, set when
+// the first side has been read; null has all keys.
+type KeyFilter struct {
+	Param int
+	Keys  []int       // of a Scan: slots; of a HashJoin: positions of its keys
+	Types []types.OID // by which the keys are encoded
 }
 
 // SystemScan reads a view of pg_catalog, information_schema or sherd; it runs at the gateway.
@@ -194,7 +205,7 @@ type Distinct struct {
 }
 
 // HashJoin joins by equality of keys; Left is the probe side, Right is built. Semi and Anti output
-// left columns only.
+// left columns only, RightSemi and RightAnti right ones: right rows that meet a left one, or none.
 type HashJoin struct {
 	Base
 	Kind        query.JoinKind
@@ -204,6 +215,8 @@ type HashJoin struct {
 	KeyTypes    []types.OID  // by which the keys are hashed and compared
 	NullsEqual  []bool       // IS NOT DISTINCT FROM
 	On          query.Expr   // residual condition over left ++ right
+	// KeyFilter is the runtime filter of the right rows, for scans of the left side; nil: there is none.
+	KeyFilter *KeyFilter
 }
 
 // LookupJoin is a HashJoin in batches of left rows: Right reads the rows that have the values of the

@@ -148,6 +148,8 @@ const (
 	Full
 	Semi // made by the planner from EXISTS and IN
 	Anti
+	RightSemi // the sides of a Semi changed: of hash joins only
+	RightAnti
 )
 
 // FromJoin joins two items.

@@ -44,6 +44,7 @@ func ownOfPlanner() []*Definition {
 		method("lookup_join", "joins that look up rows in batches"),
 		method("local_join", "joins in the fragments"),
 		method("batch", "reads for many rows at once"),
+		method("runtime_filter", "filters of scans by the keys of the other side of a join"),
 		method("local_aggregate", "aggregates in the fragments"),
 	}
 }

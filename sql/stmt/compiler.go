@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/batch"
+	"github.com/sherddb/sherd/sql/plan/runtimefilter"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
@@ -231,12 +232,19 @@ func makePlan(view *catalog.View, q *query.Query, env plan.Env) (*plan.Plan, err
 	if err == nil && !env.Off.Batch && view.Knows(catalog.BatchedReadsSince) {
 		batch.Plan(p)
 	}
+	if err == nil && !env.Off.RuntimeFilter && env.RuntimeFilters {
+		runtimefilter.Plan(p)
+	}
 	return p, err
 }
 
 // environment returns what plans under a catalog may use.
 func environment(view *catalog.View) plan.Env {
-	return plan.Env{Fold: expr.EvalConst, OrderedIndexes: view.Knows(catalog.OrderedIndexesSince)}
+	return plan.Env{
+		Fold:           expr.EvalConst,
+		OrderedIndexes: view.Knows(catalog.OrderedIndexesSince),
+		RuntimeFilters: view.Knows(catalog.RuntimeFiltersSince),
+	}
 }
 
 func (c *Compiler) integrity(q *query.Query, env *plan.Env) (any, []tx.TableUse) {

@@ -17,6 +17,7 @@ func SwitchedOff(on func(parameter string) bool) plan.Methods {
 		LookupJoin:     !on("sherd.enable_lookup_join"),
 		LocalJoin:      !on("sherd.enable_local_join"),
 		Batch:          !on("sherd.enable_batch"),
+		RuntimeFilter:  !on("sherd.enable_runtime_filter"),
 		LocalAggregate: !on("sherd.enable_local_aggregate"),
 	}
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"slices"
 
+	"github.com/sherddb/sherd/sql/exec/keyfilter"
 	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/plan"
@@ -19,6 +20,7 @@ type hashJoinOp struct {
 	leftKeys, rightKeys *keyEncoder
 	strict              []bool // by key: null equals nothing
 	ints                bool   // there is one key, an integer or what is stored as one
+	filter              *keyFilter
 }
 
 func (k *Compiler) hashJoin(n *plan.HashJoin) (Op, error) {
@@ -45,7 +47,8 @@ func (k *Compiler) hashJoin(n *plan.HashJoin) (Op, error) {
 	}
 	o.ints = len(n.KeyTypes) == 1 && o.strict[0] && storedAsInt(n.LeftKeys[0].Type()) &&
 		types.KindOf(n.LeftKeys[0].Type()) == types.KindOf(n.RightKeys[0].Type())
-	return o, nil
+	o.filter, err = k.keyFilter(n)
+	return o, err
 }
 
 // storedAsInt reports whether the values of a type are equal if and only if their integers are.
@@ -204,6 +207,9 @@ func (o *hashJoinOp) Run(c *Execution, emit Emit) error {
 	if j.rest == nil && j.decided() {
 		return nil
 	}
+	if err := j.setFilter(); err != nil {
+		return err
+	}
 	j.table.met = make([]bool, len(j.table.rows))
 	if err := o.left.Run(c, j.takeLeft); err != nil {
 		return err
@@ -222,11 +228,8 @@ func (o *hashJoinOp) begin(c *Execution) *hashJoin {
 
 // decided reports whether there are no rows to join, whatever is on the left.
 func (j *hashJoin) decided() bool {
-	return len(j.table.rows) == 0 && (j.kind == query.Inner || j.kind == query.Right || j.kind == query.Semi)
+	return len(j.table.rows) == 0 && !j.keepsLeft()
 }
-
-// keepsRight reports whether right rows that meet no left row are part of the result.
-func (j *hashJoin) keepsRight() bool { return j.kind == query.Right || j.kind == query.Full }
 
 // takeRight takes a row of the right side.
 func (j *hashJoin) takeRight(row types.Row) error {
@@ -312,6 +315,9 @@ func (j *hashJoin) probe(key joinKey) (matched bool, err error) {
 		return false, nil
 	}
 	for at := ch.first; at >= 0; at = t.next[at] {
+		if j.once() && t.met[at] {
+			continue
+		}
 		ok, err := j.match(t.rows[at])
 		if err != nil {
 			return false, err
@@ -406,7 +412,7 @@ func (j *hashJoin) chunks(from *restOfSides, right, left *spool.Run) error {
 	if err := j.probeChunk(from, left, matched); err != nil {
 		return err
 	}
-	if j.kind == query.Inner || j.kind == query.Right {
+	if !j.keepsLeft() && j.kind != query.Semi {
 		return nil
 	}
 	n := int64(-1)
@@ -459,6 +465,72 @@ func (j *hashJoin) free() {
 	j.rest.close()
 	j.rest = nil
 	j.table.free()
+}
+
+// keyFilter makes the runtime filter of a hash join: of the keys of its right rows.
+type keyFilter struct {
+	param int
+	keys  *keyEncoder // of the right row
+}
+
+// keyFilter compiles the runtime filter that a join makes; nil is none.
+func (k *Compiler) keyFilter(n *plan.HashJoin) (*keyFilter, error) {
+	if n.KeyFilter == nil {
+		return nil, nil
+	}
+	f := &keyFilter{param: n.KeyFilter.Param}
+	var keys []query.Expr
+	for _, at := range n.KeyFilter.Keys {
+		keys = append(keys, n.RightKeys[at])
+	}
+	var err error
+	f.keys, err = k.keyEncoder(keys, n.KeyFilter.Types)
+	return f, err
+}
+
+// setFilter sets the join's runtime filter, after the right rows and before the left ones. It has
+// all keys if there is not enough room for it.
+func (j *hashJoin) setFilter() error {
+	if j.filter == nil {
+		return nil
+	}
+	d, err := j.filterOfKeys()
+	if err == nil {
+		err = j.table.grow(int64(len(d.S)))
+	}
+	if memory.IsFull(err) {
+		d, err = types.Null, nil
+	}
+	if err != nil {
+		return err
+	}
+	j.c.SetOuter(j.filter.param, d)
+	return nil
+}
+
+// filterOfKeys returns the runtime filter, null if there are too many keys.
+func (j *hashJoin) filterOfKeys() (types.Datum, error) {
+	if j.rest != nil {
+		return types.Null, nil
+	}
+	set := keyfilter.Set{Mem: &j.mem}
+	defer set.Free()
+	for _, row := range j.table.rows {
+		if set.Full() {
+			return types.Null, nil
+		}
+		key, null, err := j.filter.keys.encode(j.c, row)
+		if err != nil {
+			return types.Null, err
+		}
+		if null { // it equals nothing
+			continue
+		}
+		if err := set.Add(key); err != nil {
+			return types.Null, err
+		}
+	}
+	return set.Filter()
 }
 
 // bitmap is a set of numbers.

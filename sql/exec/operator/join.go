@@ -28,16 +28,19 @@ func (k *Compiler) joiner(kind query.JoinKind, left, right plan.Node, on query.E
 // setLeft starts a left row.
 func (j *joiner) setLeft(row types.Row) { copy(j.pair, row) }
 
-// match offers a right row. It reports whether the condition is true, and emits the pair if the
-// kind of join returns pairs.
+// match offers a right row. It reports whether the condition is true, and emits the pair, or the
+// right row, if the kind of join returns that.
 func (j *joiner) match(right types.Row) (bool, error) {
 	copy(j.pair[j.nl:], right)
 	ok, err := j.on.Holds(&j.c.Ctx, j.pair)
 	if err != nil || !ok {
 		return false, err
 	}
-	if j.kind == query.Semi || j.kind == query.Anti {
+	switch j.kind {
+	case query.Semi, query.Anti, query.RightAnti:
 		return true, nil
+	case query.RightSemi:
+		return true, j.emit(right)
 	}
 	return true, j.emit(j.pair)
 }
@@ -57,9 +60,9 @@ func (j *joiner) endLeft(matched bool) error {
 // enough reports whether one match decides the left row.
 func (j *joiner) enough() bool { return j.kind == query.Semi || j.kind == query.Anti }
 
-// unmatched emits the right rows that no left row met, for right and full joins.
+// unmatched emits the right rows that no left row met, for right, full and right anti joins.
 func (j *joiner) unmatched(rows []types.Row, met []bool) error {
-	if j.kind != query.Right && j.kind != query.Full {
+	if !j.keepsRight() {
 		return nil
 	}
 	clear(j.pair[:j.nl])
@@ -67,12 +70,28 @@ func (j *joiner) unmatched(rows []types.Row, met []bool) error {
 		if met[i] {
 			continue
 		}
-		copy(j.pair[j.nl:], r)
-		if err := j.emit(j.pair); err != nil {
+		if j.kind != query.RightAnti {
+			copy(j.pair[j.nl:], r)
+			r = j.pair
+		}
+		if err := j.emit(r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keepsRight reports whether right rows that meet no left row are part of the result.
+func (j *joiner) keepsRight() bool {
+	return j.kind == query.Right || j.kind == query.Full || j.kind == query.RightAnti
+}
+
+// once reports whether a right row that has met a left one needs no other.
+func (j *joiner) once() bool { return j.kind == query.RightSemi || j.kind == query.RightAnti }
+
+// keepsLeft reports whether left rows that meet no right row are part of the result.
+func (j *joiner) keepsLeft() bool {
+	return j.kind == query.Left || j.kind == query.Full || j.kind == query.Anti
 }
 
 // nestLoopOp runs its right side for each left row, or, if the right side has no bindings, pairs

@@ -417,6 +417,7 @@ func (x *describer) scan(n *plan.Scan) *Step {
 	default:
 		s = step("Seq Scan", filter...).titled("Seq Scan on %s", name)
 	}
+	s.Properties = append(s.Properties, x.runtimeFilters(n)...)
 	return x.table(s, n.Table.Name, n.Schema, n.Alias)
 }
 
@@ -587,9 +588,9 @@ func named(name, alias string) string {
 }
 
 func joinSuffix(k query.JoinKind) string {
-	return [...]string{"", " Left", " Right", " Full", " Semi", " Anti"}[k]
+	return [...]string{"", " Left", " Right", " Full", " Semi", " Anti", " Right Semi", " Right Anti"}[k]
 }
 
 func joinType(k query.JoinKind) string {
-	return [...]string{"Inner", "Left", "Right", "Full", "Semi", "Anti"}[k]
+	return [...]string{"Inner", "Left", "Right", "Full", "Semi", "Anti", "Right Semi", "Right Anti"}[k]
 }

@@ -851,3 +851,20 @@ UPDATE things SET grp = (SELECT u.id FROM things u WHERE u.grp = things.grp) WHE
 UPDATE things SET id = id + (SELECT 1000 + count(*) FROM people p WHERE p.grp = things.id) WHERE id > 3
 DELETE FROM things WHERE (SELECT count(*) FROM people p WHERE p.grp = things.grp) > 3 AND id > 1010
 SELECT id, name, grp, big FROM things ORDER BY id
+-- runtime filters
+SELECT l.order_id, l.no, o.doc ->> 'State' FROM lines l JOIN orders o ON l.order_id = o.id || '' AND o.doc ->> 'State' = 'S1' ORDER BY 1, 2
+SELECT t.id, p.id FROM things t JOIN people p ON t.big = p.n AND p.mail < 'm' ORDER BY 1, 2
+SELECT t.id, p.id FROM things t RIGHT JOIN people p ON t.grp = p.grp AND t.big > 3 WHERE p.mail LIKE '%1%' ORDER BY 1, 2
+SELECT n.k, n.t FROM notes n WHERE EXISTS (SELECT FROM things t WHERE t.big = n.k AND t.name > n.t) ORDER BY 1, 2
+SELECT t.id, t.name FROM things t WHERE t.name = 'thing2' AND EXISTS (SELECT FROM notes n WHERE n.k = t.grp) ORDER BY 1
+SELECT t.id, t.name FROM things t WHERE t.name = 'thing2' AND NOT EXISTS (SELECT FROM notes n WHERE n.k = t.grp) ORDER BY 1
+SELECT t.id, t.grp FROM things t WHERE t.name <> 'thing2' AND t.name > 'thing0' AND NOT EXISTS (SELECT FROM notes n WHERE n.k = t.grp AND n.t > t.name) ORDER BY 1
+SELECT x.k, x.c, t.id FROM (SELECT n.k, count(*) AS c FROM notes n GROUP BY n.k) x JOIN things t ON t.grp = x.k AND t.name = 'thing3' ORDER BY 1, 2, 3
+SELECT n.t, x.id FROM (SELECT DISTINCT k, t FROM notes) n JOIN things x ON x.grp = n.k AND x.name = 'thing3' ORDER BY 1, 2
+SELECT a.t, b.id, c.id FROM notes a JOIN things b ON b.grp = a.k AND b.name = 'thing3' JOIN things c ON c.big = a.k AND c.name = 'thing1' ORDER BY 1, 2, 3
+SELECT a.t, b.id, c.t FROM notes a LEFT JOIN notes c ON c.k = a.k + 1 JOIN things b ON b.grp = a.k AND b.big = c.k AND b.name = 'thing3' ORDER BY 1, 2, 3
+SELECT n.t, (SELECT count(*) FROM notes m JOIN things t ON t.grp = m.k AND t.name = 'thing3' WHERE m.k = n.k) FROM notes n ORDER BY 1, 2
+SELECT n.t FROM notes n JOIN things t ON t.grp IS NOT DISTINCT FROM n.k AND t.name = 'thing3' ORDER BY 1
+SELECT count(*) FROM notes n JOIN (SELECT id, grp FROM things WHERE name = 'thing3' ORDER BY id LIMIT 3) t ON t.grp = n.k
+SELECT n.t, t.id FROM (SELECT k, t FROM notes ORDER BY t LIMIT 5) n JOIN things t ON t.grp = n.k AND t.name = 'thing3' ORDER BY 1, 2
+SELECT f.id, s.id FROM family f JOIN small s ON f.i8 = s.id AND s.v = 3 ORDER BY 1, 2

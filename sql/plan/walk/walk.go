@@ -195,6 +195,14 @@ func collectOuters(n plan.Node, reads, sets map[int]bool) {
 		})
 	}
 	switch n := n.(type) {
+	case *plan.Scan:
+		for _, f := range n.KeyFilters {
+			reads[f.Param] = true
+		}
+	case *plan.HashJoin:
+		if n.KeyFilter != nil {
+			sets[n.KeyFilter.Param] = true
+		}
 	case *plan.NestLoop:
 		for _, b := range n.Binds {
 			sets[b.Param] = true

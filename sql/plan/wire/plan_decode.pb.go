@@ -202,6 +202,8 @@ func decodeNodeScan(d *decoder, m *plan.Scan, b []byte) {
 			m.EntryAlone = decodeBool(d, f)
 		case 20:
 			m.EntryFilter = decodeExpr(d, f)
+		case 21:
+			m.KeyFilters = appendStructs(d, f, m.KeyFilters, decodeKeyFilter)
 		default:
 			d.newer()
 		}
@@ -447,7 +449,7 @@ func decodeNodeHashJoin(d *decoder, m *plan.HashJoin, b []byte) {
 		case 1:
 			m.Cols = appendStructs(d, f, m.Cols, decodeCol)
 		case 2:
-			m.Kind = decodeEnum(d, f, query.Anti)
+			m.Kind = decodeEnum(d, f, query.RightAnti)
 		case 3:
 			m.Left = decodeNode(d, f)
 		case 4:
@@ -462,6 +464,8 @@ func decodeNodeHashJoin(d *decoder, m *plan.HashJoin, b []byte) {
 			m.NullsEqual = appendPacked(d, f, m.NullsEqual, decodeBool)
 		case 9:
 			m.On = decodeExpr(d, f)
+		case 10:
+			m.KeyFilter = pointer(d, f, decodeKeyFilter)
 		default:
 			d.newer()
 		}
@@ -503,7 +507,7 @@ func decodeNodeNestLoop(d *decoder, m *plan.NestLoop, b []byte) {
 		case 1:
 			m.Cols = appendStructs(d, f, m.Cols, decodeCol)
 		case 2:
-			m.Kind = decodeEnum(d, f, query.Anti)
+			m.Kind = decodeEnum(d, f, query.RightAnti)
 		case 3:
 			m.Left = decodeNode(d, f)
 		case 4:
@@ -1735,6 +1739,26 @@ func decodeBind(d *decoder, m *plan.Bind, b []byte) {
 		}
 	}
 	d.require(m.Expr != nil, "Bind.Expr")
+	d.leave()
+}
+
+func decodeKeyFilter(d *decoder, m *plan.KeyFilter, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Param = decodeSigned[int](d, f)
+		case 2:
+			m.Keys = appendPacked(d, f, m.Keys, decodeSigned[int])
+		case 3:
+			m.Types = appendPacked(d, f, m.Types, decodeUnsigned[uint32])
+		default:
+			d.newer()
+		}
+	}
 	d.leave()
 }
 

@@ -149,6 +149,7 @@ func encodeNodeScan(e *encoder, m *plan.Scan) {
 	if !e.enter() {
 		return
 	}
+	structs(e, 21, m.KeyFilters, encodeKeyFilter)
 	optional(e, 20, m.EntryFilter, encodeExpr)
 	number(e, 19, m.EntryAlone, encodeBool)
 	number(e, 18, m.AnyOrder, encodeBool)
@@ -294,6 +295,7 @@ func encodeNodeHashJoin(e *encoder, m *plan.HashJoin) {
 	if !e.enter() {
 		return
 	}
+	optional(e, 10, m.KeyFilter, encodeKeyFilter)
 	optional(e, 9, m.On, encodeExpr)
 	packed(e, 8, m.NullsEqual, encodeBool)
 	packed(e, 7, m.KeyTypes, encodeUnsigned[uint32])
@@ -953,6 +955,16 @@ func encodeBind(e *encoder, m *plan.Bind) {
 	}
 	e.require(m.Expr != nil, "Bind.Expr")
 	optional(e, 2, m.Expr, encodeExpr)
+	number(e, 1, m.Param, encodeSigned[int])
+	e.leave()
+}
+
+func encodeKeyFilter(e *encoder, m *plan.KeyFilter) {
+	if !e.enter() {
+		return
+	}
+	packed(e, 3, m.Types, encodeUnsigned[uint32])
+	packed(e, 2, m.Keys, encodeSigned[int])
 	number(e, 1, m.Param, encodeSigned[int])
 	e.leave()
 }

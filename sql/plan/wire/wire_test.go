@@ -257,7 +257,7 @@ func TestNewer(t *testing.T) {
 	call := protowire.AppendBytes(protowire.AppendTag(nil, 8, protowire.BytesType), noProc)
 	for name, b := range map[string][]byte{
 		"field of the plan": add(b, 9), "kind of step": root(900, nil), "field of a step": root(5, add(nil, 77)),
-		"value":    root(12, protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), uint64(query.Anti)+1)),
+		"value":    root(12, protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), uint64(query.RightAnti)+1)),
 		"function": root(6, protowire.AppendBytes(protowire.AppendTag(nil, 3, protowire.BytesType), call)),
 	} {
 		if _, err := Decode(nil, b); !errors.Is(err, ErrNewer) || pgerr.Code(err) != pgerr.FeatureNotSupported {

@@ -54,7 +54,7 @@ func TestDifferences(t *testing.T) {
 		{"  string under_end = 12;\n", "", "plan.Route.UnderEnd is not in plan.proto"},
 		{"  SUB_ROW = 5;\n", "", "SubRow is not in plan.proto"},
 		{"  SUB_ROW = 5;\n", "  SUB_ROW = 5;\n  SUB_MORE = 6;\n", "SUB_MORE is no value"},
-		{"  FULL = 3;\n", "  FULL = 7;\n", "FULL is no value"},
+		{"  FULL = 3;\n", "  FULL = 9;\n", "FULL is no value"},
 		{"string alias = 2;", "string alias = 2; bool more = 9;", "more is no field of"},
 		{"sint64 n = 3;", "uint64 n = 3;", "n is uint64; int should be sint64"},
 		{"repeated sint64 slots = 5;", "sint64 slots = 5;", "slots is sint64; []int should be message"},
