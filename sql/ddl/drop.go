@@ -98,23 +98,33 @@ func objectNames(n *pg_query.DropStmt) []*pg_query.RangeVar {
 	return out
 }
 
+// relationsToDrop returns the relations of a kind that DROP names, each once. They must be locked.
+func relationsToDrop(
+	c *change, names []*pg_query.RangeVar, kind string, missingOK bool,
+) (list []*catalog.Table, err error) {
+	for _, rv := range names {
+		f, err := c.toDrop(rv, kind, missingOK)
+		if err != nil {
+			return nil, err
+		}
+		if f.table == nil || slices.Contains(list, f.table) {
+			continue
+		}
+		if err := c.requireLocked(f.table); err != nil {
+			return nil, err
+		}
+		list = append(list, f.table)
+	}
+	return list, nil
+}
+
 func (r *runner) dropTables(n *pg_query.DropStmt) error {
 	names := objectNames(n)
 	return r.updateExclusive(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) },
 		func(c *change) error {
-			var list []*catalog.Table
-			for _, rv := range names {
-				f, err := c.toDrop(rv, "table", n.MissingOk)
-				if err != nil {
-					return err
-				}
-				if f.table == nil || slices.Contains(list, f.table) {
-					continue
-				}
-				if err := c.requireLocked(f.table); err != nil {
-					return err
-				}
-				list = append(list, f.table)
+			list, err := relationsToDrop(c, names, "table", n.MissingOk)
+			if err != nil {
+				return err
 			}
 			if err := c.releaseReferencedTables(list, n.Behavior); err != nil {
 				return err

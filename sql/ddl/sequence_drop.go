@@ -138,19 +138,9 @@ func (r *runner) dropSequences(n *pg_query.DropStmt) error {
 		}
 		return c.find(names...)
 	}, func(c *change) error {
-		var list []*catalog.Table
-		for _, rv := range names {
-			f, err := c.toDrop(rv, "sequence", n.MissingOk)
-			if err != nil {
-				return err
-			}
-			if f.table == nil || slices.Contains(list, f.table) {
-				continue
-			}
-			if err := c.requireLocked(f.table); err != nil {
-				return err
-			}
-			list = append(list, f.table)
+		list, err := relationsToDrop(c, names, "sequence", n.MissingOk)
+		if err != nil {
+			return err
 		}
 		for _, s := range list {
 			if t := c.view.Table(s.Sequence.Table); s.Sequence.Internal && t != nil {

@@ -110,26 +110,16 @@ func dropNamedViews(r *runner, n *pg_query.DropStmt) error {
 	names := objectNames(n)
 	return r.updateExclusive(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) },
 		func(c *change) error {
-			var list []*catalog.Table
-			for _, rv := range names {
-				f, err := c.toDrop(rv, "view", n.MissingOk)
-				if err != nil {
-					return err
-				}
-				if f.table == nil || slices.Contains(list, f.table) {
-					continue
-				}
-				if err := c.requireLocked(f.table); err != nil {
-					return err
-				}
-				list = append(list, f.table)
+			list, err := relationsToDrop(c, names, "view", n.MissingOk)
+			if err != nil {
+				return err
 			}
 			if len(list) == 0 {
 				return nil
 			}
 			views := dependentViews(c, relationsUsed(c, list), list)
 			lines, gone := dependentLines(c, views)
-			err := c.cascade("view "+c.visibleName(list[0]), len(list) > 1, lines, gone, n.Behavior)
+			err = c.cascade("view "+c.visibleName(list[0]), len(list) > 1, lines, gone, n.Behavior)
 			if err != nil {
 				return err
 			}
