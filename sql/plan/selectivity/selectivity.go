@@ -227,6 +227,7 @@ func (e *estimate) comparison(n *query.Call) bool {
 		op, side, value = flipped(op), value, side
 	}
 	d, constant := constant(value)
+	op, d = alike(v, op, d)
 	switch op {
 	case "=":
 		if constant {
@@ -253,6 +254,33 @@ func (e *estimate) comparison(n *query.Call) bool {
 		return false
 	}
 	return true
+}
+
+// alike returns a comparison with a value of a column's type that means the same as one with a date or
+// a timestamp. A date is before a timestamp within its day.
+func alike(v statistics.Variable, op string, d types.Datum) (string, types.Datum) {
+	switch {
+	case v.Column == nil:
+	case d.K == types.KindDate && types.KindOf(v.Column.Type) == types.KindTimestamp:
+		if at, err := types.DateToTimestamp(d.N, nil); err == nil {
+			return op, types.NewTimestamp(at)
+		}
+	case d.K == types.KindTimestamp && v.Column.Type == types.Date:
+		day := types.TimestampToDate(d.N, nil)
+		at, err := types.DateToTimestamp(day, nil)
+		if at != d.N || err != nil {
+			switch op {
+			case "<":
+				op = "<="
+			case ">=":
+				op = ">"
+			case "=", "<>":
+				return op, d // no date
+			}
+		}
+		return op, types.NewDate(day)
+	}
+	return op, d
 }
 
 // beginning returns the share of values that begin as a pattern, or a text, says.

@@ -90,6 +90,52 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestTimes compares dates with timestamps: 100 rows on each day from 2000-01-01 to 2000-01-11.
+func TestTimes(t *testing.T) {
+	const day = int64(86_400_000_000)
+	constant := func(d types.Datum) query.Expr { return &query.Const{Value: d} }
+	date := func(n int64) query.Expr { return constant(types.NewDate(n)) }
+	at := func(n int64) query.Expr { return constant(types.NewTimestamp(n)) }
+	for _, x := range []struct {
+		name  string
+		of    types.OID
+		conds []query.Expr
+		want  float64
+	}{
+		{"dates before a timestamp", types.Date, []query.Expr{compare("<", slot(2), at(5*day))}, 0.5},
+		{"dates between timestamps", types.Date, []query.Expr{
+			compare(">=", slot(2), at(2*day)), compare(">", at(4*day), slot(2)),
+		}, 0.2},
+		{"dates up to a time of day", types.Date, []query.Expr{compare("<", slot(2), at(2*day+1))}, 0.3},
+		{"dates from a time of day", types.Date, []query.Expr{compare(">=", slot(2), at(8*day+1))}, 0.1},
+		{"dates that are a timestamp", types.Date, []query.Expr{compare("=", slot(2), at(2*day))}, 0.1},
+		{"dates before infinity", types.Date, []query.Expr{compare("<", slot(2), at(1<<63-1))}, 1},
+		{"timestamps from a date", types.Timestamp, []query.Expr{compare(">=", slot(2), date(4))}, 0.6},
+		{"timestamps with time zone up to a date", types.TimestampTZ, []query.Expr{
+			compare("<", slot(2), date(3)),
+		}, 0.3},
+		{"timestamps before infinity", types.Timestamp, []query.Expr{compare("<", slot(2), date(1<<31-1))}, 1},
+	} {
+		of := selectivity.Columns(func(e query.Expr) (v statistics.Variable, ok bool) {
+			if _, ok = e.(*query.Slot); !ok {
+				return v, false
+			}
+			v.Rows, v.Column = 1000, &statistics.Column{Type: x.of, Distinct: 10}
+			for i := range int64(11) {
+				if x.of == types.Date {
+					v.Column.Bounds = append(v.Column.Bounds, types.NewDate(i))
+				} else {
+					v.Column.Bounds = append(v.Column.Bounds, types.NewTimestamp(i*day))
+				}
+			}
+			return v, true
+		})
+		if got := of.Of(x.conds); math.Abs(got-x.want) > 0.02 {
+			t.Errorf("%s: %g, want %g", x.name, got, x.want)
+		}
+	}
+}
+
 // together has 1,000 rows of two columns of a type, 4 and 5, that are always equal.
 func together(oid types.OID, value func(i int) types.Datum) selectivity.Columns {
 	members := []statistics.Member{
