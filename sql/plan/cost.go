@@ -242,3 +242,12 @@ func (x *estimates) distinct(n Node, e query.Expr) float64 {
 	}
 	return 0
 }
+
+// wholeCost is what it costs to read all of the right side and to compare it with rows of the left.
+func (j joining) wholeCost(rows float64, right part) float64 {
+	n := j.est.rows(right.node)
+	if len(j.eqs) == 0 || j.env.Off.HashJoin {
+		return j.est.cost(right.node) + n*(joinorder.CostSend+rows*joinorder.CostPair)
+	}
+	return j.est.cost(right.node) + n*(joinorder.CostSend+joinorder.CostBuild)
+}

@@ -120,3 +120,28 @@ func Restoring(view *catalog.View, t *catalog.Table, exprs []query.Expr, env Env
 	m.Indexes, err = TableIndexes(view, t, env)
 	return m, err
 }
+
+// keyEqualities finds where the value of each primary key column of the scan comes from; nil where one
+// is missing, or none comes from the other side.
+func keyEqualities(s *Scan, right part, eqs []equality) (out []lookupColumn) {
+	rel, joins := right.local.rels[0], 0
+	m := matcher{s: s, conds: Conjuncts(s.Filter)}
+	for _, col := range keyPositions(s.Table) {
+		found := lookupColumn{eq: -1}
+		for i, e := range eqs {
+			if !e.nulls && isColumn(e.right, varKey{rel, col}) && m.keyValue(col, e.left, toEqual) != nil {
+				found.eq = i
+			}
+		}
+		if found.eq >= 0 {
+			joins++
+		} else if found.value = m.oneValue(m.column(col)); found.value == nil {
+			return nil
+		}
+		out = append(out, found)
+	}
+	if joins == 0 {
+		return nil
+	}
+	return out
+}

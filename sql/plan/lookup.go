@@ -15,21 +15,29 @@ const (
 	rowLookupLimit = 200
 )
 
-// costSeek is what it costs to look for the entries of one value of a batch in a local index, which is
-// in all fragments: measured as 60 to 190 with three fragments.
-const costSeek = 100.0
+// What it costs to look for the entries of one value in a local index: in all fragments, which are
+// taken as three, of an array, or of a row; and of a row in its fragment.
+const (
+	costSeek    = 60.0
+	costSeekRow = 3 * costSeekOne
+	costSeekOne = 30.0
+)
 
 // lookupCost is the cost of looking up the rows for one row of the left side. A look-up in the
 // fragments asks one of them.
 func (j joining) lookupCost(k lookupKey) float64 {
 	seek := costSeek
 	switch {
+	case k.index == nil && j.local != nil:
+		return costEntry
 	case k.index == nil:
 		return joinorder.CostLookup
 	case k.index.Index.Def.Global:
 		seek = costFind
 	case j.local != nil:
-		seek = costAsk
+		seek = costSeekOne
+	case !k.batched():
+		seek = costSeekRow
 	}
 	return seek + j.found(k)*costEntry
 }
@@ -118,6 +126,14 @@ func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
 // unique reports whether at most one row is found.
 func (k *lookupKey) unique() bool { return k.index == nil || k.index.Single() }
 
+// batched reports whether rows are found by an array of the values of many rows: those of one column.
+func (k *lookupKey) batched() bool {
+	if k.index == nil {
+		return len(k.columns) == 1
+	}
+	return len(k.chosen()) == 1 && !k.index.Index.Def.Primary
+}
+
 // byRow returns the lookup by the values that one row of the left side has.
 func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 	right = j.unions.scan(right)
@@ -157,10 +173,10 @@ func (j joining) byRow(key lookupKey, left, right part) (*lookup, error) {
 // byBatch returns the lookup by the values that many rows of the left side have in one column of the
 // key; nil where they have values of more columns, which belong together.
 func (j joining) byBatch(key lookupKey, left part) (*lookup, error) {
-	chosen := key.chosen()
-	if len(chosen) > 1 || key.index == nil && len(key.columns) > 1 || key.index != nil && key.index.Index.Def.Primary {
+	if !key.batched() {
 		return nil, nil
 	}
+	chosen := key.chosen()
 	v, err := j.rewrite(j.l, j.eqs[chosen[0]].left, left.in)
 	if err != nil {
 		return nil, err
@@ -493,31 +509,6 @@ func leftFirst(found, left part, more int) part {
 	return part{node: proj, in: in}
 }
 
-// keyEqualities finds where the value of each primary key column of the scan comes from; nil where one
-// is missing, or none comes from the other side.
-func keyEqualities(s *Scan, right part, eqs []equality) (out []lookupColumn) {
-	rel, joins := right.local.rels[0], 0
-	m := matcher{s: s, conds: Conjuncts(s.Filter)}
-	for _, col := range keyPositions(s.Table) {
-		found := lookupColumn{eq: -1}
-		for i, e := range eqs {
-			if !e.nulls && isColumn(e.right, varKey{rel, col}) && m.keyValue(col, e.left, toEqual) != nil {
-				found.eq = i
-			}
-		}
-		if found.eq >= 0 {
-			joins++
-		} else if found.value = m.oneValue(m.column(col)); found.value == nil {
-			return nil
-		}
-		out = append(out, found)
-	}
-	if joins == 0 {
-		return nil
-	}
-	return out
-}
-
 func nameOf(e query.Expr) string {
 	if s, ok := bare(e).(*query.Slot); ok {
 		return s.Name
@@ -558,7 +549,8 @@ func (j joining) boundLoop(left, right part) (part, bool, error) {
 	}
 	inner = j.unions.of(j.planner, inner, indexes, conds)
 	whole := inner.node == &bound && bound.Access == ScanBuckets && bound.Span == nil && !inner.local.route.byValues()
-	cost := max(rows, 1) * (costAsk + j.est.cost(inner.node))
+	each := j.est.cost(inner.node) + j.est.rows(inner.node)*(joinorder.CostSend+joinorder.CostBuild)
+	cost := max(rows, 1) * (costAsk + each)
 	if whole && !AtMostOne(left.node) || 2*cost >= j.wholeCost(rows, right) {
 		return part{}, false, nil
 	}
@@ -580,15 +572,6 @@ func (j joining) boundLoop(left, right part) (part, bool, error) {
 		n.Cols, out.in = left.node.Output(), &layout{slots: left.in.slots, lateral: out.in.lateral}
 	}
 	return out, len(n.Binds) > 0, nil
-}
-
-// wholeCost is what it costs to read all of the right side and to compare it with rows of the left.
-func (j joining) wholeCost(rows float64, right part) float64 {
-	n := j.est.rows(right.node)
-	if len(j.eqs) == 0 || j.env.Off.HashJoin {
-		return j.est.cost(right.node) + n*(joinorder.CostSend+rows*joinorder.CostPair)
-	}
-	return j.est.cost(right.node) + n*(joinorder.CostSend+joinorder.CostBuild)
 }
 
 // otherBoundLoop is boundLoop by the rows of the right side, where the sides of the join may change.

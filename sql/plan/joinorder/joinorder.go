@@ -74,13 +74,13 @@ type Tree struct {
 	Rows        float64 // that it returns
 }
 
-// Costs, in rows that are read.
+// Costs, in rows that are read; integration/costs measures most of them.
 const (
-	CostLookup = 12.0 // of one look-up by key in a batch
-	CostSend   = 1.0  // of a row that a fragment sends
-	CostBuild  = 1.5  // of a row that is put into a hash table
-	CostProbe  = 1.0
-	CostResult = 0.5 // of a row that a join returns
+	CostLookup = 8.0 // of one look-up by key in a batch
+	CostSend   = 0.5 // of a row that a fragment sends: less within a node, more between nodes
+	CostBuild  = 1.0 // of a row that is put into a hash table
+	CostProbe  = 0.3
+	CostResult = 0.3 // of a row that a join returns
 	CostPair   = 0.5 // of a pair that a nested loop compares
 )
 
