@@ -158,6 +158,9 @@ func (v *View) removeDatabaseContents(database OID) {
 	for t := range TypesOf(v, database) {
 		keys = append(keys, keyOf(t))
 	}
+	for f := range FunctionsOf(v, database) {
+		keys = append(keys, keyOf(f))
+	}
 	for _, k := range keys {
 		v.remove(k)
 	}
@@ -225,6 +228,8 @@ func namesOf(d descriptor) []heldName {
 		return names
 	case *Type:
 		return one(typeNames, d.Schema, d.Name, pgerr.DuplicateObject, "type")
+	case *Function:
+		return []heldName{d.heldName()}
 	}
 	return nil
 }

@@ -56,6 +56,8 @@ func checkDescriptor(d descriptor) error {
 		err = d.check()
 	case *Type:
 		err = d.check()
+	case *Function:
+		err = d.check()
 	}
 	if err != nil {
 		return fmt.Errorf("catalog: %T is not valid: %w", d, err)

@@ -125,6 +125,8 @@ func (c counters) checkAllotted(d descriptor) error {
 			ns = append(ns, d.Labels[i].OID)
 		}
 		return oids(ns...)
+	case *Function:
+		return oids(d.OID)
 	case *Node:
 		if uint64(d.ID) >= c.node {
 			return fmt.Errorf("catalog: node number %d was not allotted", d.ID)

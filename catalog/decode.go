@@ -47,6 +47,8 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 		return &Statistics{Table: k.Statistics.GetTable(), Encoded: k.Statistics.GetEncoded()}, nil
 	case *pb.Object_Type:
 		return decodeType(k.Type), nil
+	case *pb.Object_Function:
+		return decodeFunction(k.Function), nil
 	}
 	return nil, errors.New("object of an unknown kind")
 }

@@ -42,6 +42,8 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 		o.Kind = &pb.Object_Statistics{Statistics: &pb.Statistics{Table: d.Table, Encoded: d.Encoded}}
 	case *Type:
 		o.Kind = &pb.Object_Type{Type: encodeType(d)}
+	case *Function:
+		o.Kind = &pb.Object_Function{Function: encodeFunction(d)}
 	default:
 		panic("catalog: no descriptor")
 	}

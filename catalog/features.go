@@ -80,6 +80,10 @@ var features = []feature{
 		clusterversion.UserTypes, "types of CREATE TYPE",
 		[]protoreflect.FullName{"sherd.catalog.Object.type"}, nil,
 	},
+	{
+		clusterversion.Functions, "functions of CREATE FUNCTION",
+		[]protoreflect.FullName{"sherd.catalog.Object.function"}, nil,
+	},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

@@ -19,7 +19,8 @@ const (
 
 	statisticsObject objectKind = 11
 	typeObject       objectKind = 12
-	lastObject                  = typeObject
+	functionObject   objectKind = 13
+	lastObject                  = functionObject
 )
 
 // objectKey has the kind in the top byte and the object's number below, so objects of a kind are
@@ -37,10 +38,12 @@ func (k objectKey) id() uint64       { return uint64(k) & maxObjectID }
 
 // isDefinition reports whether query plans are valid only for one state of the objects of the kind.
 // Nodes, jobs, records, authorities, join tokens and statistics are no definitions.
-func (k objectKind) isDefinition() bool { return k < nodeObject || k == typeObject }
+func (k objectKind) isDefinition() bool {
+	return k < nodeObject || k == typeObject || k == functionObject
+}
 
 // descriptor is one of *Cluster, *Database, *Schema, *Table, *Role, *Node, *Job, *Authority,
-// *JoinToken, *Record, *Statistics, *Type.
+// *JoinToken, *Record, *Statistics, *Type, *Function.
 type descriptor any
 
 func keyOf(d descriptor) objectKey {
@@ -69,6 +72,8 @@ func keyOf(d descriptor) objectKey {
 		return newKey(statisticsObject, uint64(d.Table))
 	case *Type:
 		return newKey(typeObject, uint64(d.OID))
+	case *Function:
+		return newKey(functionObject, uint64(d.OID))
 	}
 	panic("catalog: no descriptor")
 }
@@ -86,6 +91,7 @@ const (
 
 	statisticsNames nameSpace = 'x' // per schema
 	typeNames       nameSpace = 't' // per schema: types of users, and row types of tables
+	functionNames   nameSpace = 'f' // per schema: names with the types of the arguments
 )
 
 // nameKey orders names by name space, parent and name.

@@ -92,14 +92,16 @@ func referencesOf(d descriptor) []objectKey {
 		for _, oid := range d.usedTypes() {
 			out = append(out, newKey(typeObject, uint64(oid)))
 		}
-		return out
+		return appendFunctionKeys(out, d.usedFunctions())
+	case *Function:
+		return d.references()
 	case *Type:
 		out := []objectKey{role(d.Owner), newKey(databaseObject, uint64(d.Database)),
 			newKey(schemaObject, uint64(d.Schema))}
 		for _, oid := range d.usedTypes() {
 			out = append(out, newKey(typeObject, uint64(oid)))
 		}
-		return out
+		return appendFunctionKeys(out, d.usedFunctions())
 	}
 	return nil
 }

@@ -56,15 +56,19 @@ func (v *View) checkPut(old *View, d descriptor) error {
 			v.checkPrefixes(d), d.checkExtendedPlaces(v)); err != nil {
 			return err
 		}
-		if err := checkTypesExist(v, d.Database, d.usedTypes()); err != nil {
+		if err := errors.Join(checkTypesExist(v, d.Database, d.usedTypes()),
+			checkFunctionsExist(v, d.Database, d.usedFunctions())); err != nil {
 			return err
 		}
 		return v.checkOwner(d.Owner)
+	case *Function:
+		return errors.Join(d.checkReferences(v), v.checkOwner(d.Owner))
 	case *Type:
 		if s := v.Schema(d.Schema); s == nil || s.Database != d.Database {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
 		}
-		if err := checkTypesExist(v, d.Database, d.usedTypes()); err != nil {
+		if err := errors.Join(checkTypesExist(v, d.Database, d.usedTypes()),
+			checkFunctionsExist(v, d.Database, d.usedFunctions())); err != nil {
 			return err
 		}
 		return v.checkOwner(d.Owner)
@@ -106,8 +110,14 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 				WithDetail("type %s depends on schema %s", t.Name, old.Schema(OID(key.id())).Name).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
+		for f := range FunctionsIn(v, OID(key.id())) {
+			return dependsOn("schema "+old.Schema(OID(key.id())).Name, f.word())
+		}
 	case typeObject:
-		return checkTypeUnused(v, TypeByOID(old, OID(key.id())))
+		return errors.Join(checkTypeUnused(v, TypeByOID(old, OID(key.id()))),
+			checkNoFunctionUses(v, key, "type "+TypeByOID(old, OID(key.id())).Name))
+	case functionObject:
+		return checkFunctionUnused(v, FunctionByOID(old, OID(key.id())))
 	case tableObject:
 		for _, by := range v.Referrers(OID(key.id())) {
 			return pgerr.New(pgerr.DependentObjectsStillExist,
@@ -123,6 +133,7 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 				WithDetail("view %s depends on %s", by.Name, on).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 		}
+		return checkNoFunctionUses(v, key, relationWord(old.Table(OID(key.id()))))
 	case roleObject:
 		if what := v.ownedBy(OID(key.id())); what != "" {
 			return pgerr.New(pgerr.DependentObjectsStillExist,
@@ -167,6 +178,10 @@ func (v *View) ownedBy(role OID) string {
 		case *Type:
 			if d.Owner == role {
 				what = "type " + d.Name
+			}
+		case *Function:
+			if d.Owner == role {
+				what = d.word()
 			}
 		case *Table:
 			if d.Owner == role {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
@@ -194,36 +193,13 @@ func (t *Table) hasRowType() bool { return t.Kind == KindTable || t.Kind == Kind
 // the query of a view, use.
 func (t *Table) usedTypes() []OID {
 	var out []OID
-	add := func(n OID) {
-		if n != 0 && !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
+	add := distinct(&out)
 	for i := range t.Columns {
-		c := &t.Columns[i]
-		if c.Stored() {
+		if c := &t.Columns[i]; c.Stored() {
 			add(TypeNumber(c.Type))
-			typesInText(c.Default, add)
-			typesInText(c.Generated, add)
 		}
 	}
-	for i := range t.Constraints {
-		typesInText(t.Constraints[i].Check, add)
-	}
-	for i := range t.Indexes {
-		for _, text := range t.Indexes[i].Expressions {
-			typesInText(text, add)
-		}
-		typesInText(t.Indexes[i].Predicate, add)
-	}
-	for i := range t.Statistics {
-		for _, text := range t.Statistics[i].Expressions {
-			typesInText(text, add)
-		}
-	}
-	if t.View != nil {
-		typesInText(t.View.Query, add)
-	}
+	t.eachText(func(text string) { typesInText(text, add) })
 	return out
 }
 
@@ -238,20 +214,7 @@ const (
 // typesInText calls f with the number of each type that a stored expression names.
 func typesInText(text string, f func(OID)) {
 	for _, prefix := range []string{storedTypeName, storedValueName} {
-		for rest := text; ; {
-			_, after, ok := strings.Cut(rest, prefix)
-			if !ok {
-				break
-			}
-			rest = after
-			end := strings.IndexFunc(after, func(r rune) bool { return r < '0' || r > '9' })
-			if end < 0 {
-				end = len(after)
-			}
-			if n, err := strconv.ParseUint(after[:end], 10, 32); err == nil {
-				f(TypeNumber(OID(n)))
-			}
-		}
+		numbersInText(text, prefix, func(n OID) { f(TypeNumber(n)) })
 	}
 }
 
@@ -268,11 +231,7 @@ func (t *Type) usedTypes() []OID {
 		return nil
 	}
 	var out []OID
-	add := func(n OID) {
-		if n != 0 && !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
+	add := distinct(&out)
 	add(TypeNumber(t.Domain.Base))
 	typesInText(t.Domain.Default, add)
 	for i := range t.Domain.Checks {

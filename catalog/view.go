@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"iter"
+	"strings"
 
 	"github.com/tidwall/btree"
 )
@@ -79,11 +80,11 @@ func all[D descriptor](v *View, kind objectKind) iter.Seq[D] {
 	}
 }
 
-// named returns the descriptors with names in a name space of parent, in name order. A descriptor
-// with several names is returned several times.
-func named[D descriptor](v *View, space nameSpace, parent OID) iter.Seq2[string, D] {
+// named returns the descriptors with names in a name space of parent, in name order: those that begin
+// with a text. A descriptor with several names is returned several times.
+func named[D descriptor](v *View, space nameSpace, parent OID, begin ...string) iter.Seq2[string, D] {
 	return func(yield func(string, D) bool) {
-		prefix := nameKey(space, parent, "")
+		prefix := nameKey(space, parent, strings.Join(begin, ""))
 		v.names.Ascend(prefix, func(k string, key uint64) bool {
 			return len(k) >= len(prefix) && k[:len(prefix)] == prefix &&
 				yield(k[len(prefix):], get[D](v, objectKey(key)))

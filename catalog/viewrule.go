@@ -28,11 +28,16 @@ func (r *ViewRule) clone() *ViewRule {
 		return nil
 	}
 	c := *r
-	c.Uses = slices.Clone(r.Uses)
-	for i := range c.Uses {
-		c.Uses[i].Columns = slices.Clone(c.Uses[i].Columns)
-	}
+	c.Uses = cloneUses(r.Uses)
 	return &c
+}
+
+func cloneUses(uses []Use) []Use {
+	out := slices.Clone(uses)
+	for i := range out {
+		out[i].Columns = slices.Clone(out[i].Columns)
+	}
+	return out
 }
 
 // eachObject calls f for each relation and constraint that a view uses. A nil ViewRule uses none.
@@ -70,14 +75,15 @@ func checkUses(v *View, t *Table) error {
 		return errors.New("catalog: a view without a query or a rule")
 	}
 	for _, u := range t.View.Uses {
-		if err := checkUse(v, t, u); err != nil {
+		if err := checkUse(v, "view "+t.Name, u); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkUse(v *View, view *Table, u Use) error {
+// checkUse checks that what an object uses exists; by names the object.
+func checkUse(v *View, by string, u Use) error {
 	if u.Constraint != 0 {
 		if t := v.TableOfPart(u.Constraint); t == nil {
 			return pgerr.New(pgerr.UndefinedObject, "constraint with OID %d does not exist", u.Constraint)
@@ -90,18 +96,25 @@ func checkUse(v *View, view *Table, u Use) error {
 	}
 	for _, n := range u.Columns {
 		if c := t.ColumnByNum(n); c == nil || c.Dropped {
-			return pgerr.New(pgerr.DependentObjectsStillExist, "column %d of %s is needed by view %s", n,
-				relationWord(t), view.Name)
+			return pgerr.New(pgerr.DependentObjectsStillExist, "column %d of %s is needed by %s", n,
+				relationWord(t), by)
 		}
 	}
 	return nil
 }
 
-// checkUsers checks that the views that use t still find their columns.
+// checkUsers checks that the views and functions that use t still find their columns.
 func checkUsers(v *View, t *Table) error {
 	for _, by := range ViewsUsing(v, t.OID) {
 		if u := by.View.UseOf(t.OID); u != nil {
-			if err := checkUse(v, by, *u); err != nil {
+			if err := checkUse(v, "view "+by.Name, *u); err != nil {
+				return err
+			}
+		}
+	}
+	for f := range FunctionsOf(v, t.Database) {
+		if u := f.UseOf(t.OID); u != nil {
+			if err := checkUse(v, f.word(), *u); err != nil {
 				return err
 			}
 		}
@@ -113,26 +126,32 @@ func encodeViewRule(r *ViewRule) *pb.ViewRule {
 	if r == nil {
 		return nil
 	}
-	p := &pb.ViewRule{Oid: r.OID, Query: r.Query}
-	for _, u := range r.Uses {
-		p.Uses = append(p.Uses, &pb.ViewUse{
+	return &pb.ViewRule{Oid: r.OID, Query: r.Query, Uses: encodeUses(r.Uses)}
+}
+
+func encodeUses(uses []Use) (out []*pb.ViewUse) {
+	for _, u := range uses {
+		out = append(out, &pb.ViewUse{
 			Relation: u.Relation, Columns: encodeAttNums(u.Columns), Constraint: u.Constraint,
 		})
 	}
-	return p
+	return out
 }
 
 func (d *attNumDecoder) viewRule(p *pb.ViewRule) *ViewRule {
 	if p == nil {
 		return nil
 	}
-	r := &ViewRule{OID: p.GetOid(), Query: p.GetQuery()}
-	for _, u := range p.GetUses() {
-		r.Uses = append(r.Uses, Use{
+	return &ViewRule{OID: p.GetOid(), Query: p.GetQuery(), Uses: d.uses(p.GetUses())}
+}
+
+func (d *attNumDecoder) uses(list []*pb.ViewUse) (out []Use) {
+	for _, u := range list {
+		out = append(out, Use{
 			Relation: u.GetRelation(), Columns: d.nums(u.GetColumns()), Constraint: u.GetConstraint(),
 		})
 	}
-	return r
+	return out
 }
 
 // Options of views.

@@ -4429,6 +4429,7 @@ type Object struct {
 	//	*Object_Record
 	//	*Object_Statistics
 	//	*Object_Type
+	//	*Object_Function
 	Kind          isObject_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4586,6 +4587,15 @@ func (x *Object) GetType() *Type {
 	return nil
 }
 
+func (x *Object) GetFunction() *Function {
+	if x != nil {
+		if x, ok := x.Kind.(*Object_Function); ok {
+			return x.Function
+		}
+	}
+	return nil
+}
+
 type isObject_Kind interface {
 	isObject_Kind()
 }
@@ -4638,6 +4648,10 @@ type Object_Type struct {
 	Type *Type `protobuf:"bytes,13,opt,name=type,proto3,oneof"`
 }
 
+type Object_Function struct {
+	Function *Function `protobuf:"bytes,14,opt,name=function,proto3,oneof"`
+}
+
 func (*Object_Cluster) isObject_Kind() {}
 
 func (*Object_Database) isObject_Kind() {}
@@ -4661,6 +4675,8 @@ func (*Object_Record) isObject_Kind() {}
 func (*Object_Statistics) isObject_Kind() {}
 
 func (*Object_Type) isObject_Kind() {}
+
+func (*Object_Function) isObject_Kind() {}
 
 // Type is a type that a user has defined.
 type Type struct {
@@ -4925,6 +4941,312 @@ func (x *EnumLabel) GetOrder() float32 {
 	return 0
 }
 
+// Function is a function or procedure that a user has defined.
+type Function struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Oid             uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Database        uint32                 `protobuf:"varint,2,opt,name=database,proto3" json:"database,omitempty"`
+	Schema          uint32                 `protobuf:"varint,3,opt,name=schema,proto3" json:"schema,omitempty"`
+	Name            string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Owner           uint32                 `protobuf:"varint,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	Comment         string                 `protobuf:"bytes,6,opt,name=comment,proto3" json:"comment,omitempty"`
+	Kind            uint32                 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"` // as pg_proc.prokind: f, p
+	Language        string                 `protobuf:"bytes,8,opt,name=language,proto3" json:"language,omitempty"`
+	Arguments       []*Argument            `protobuf:"bytes,9,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	Result          uint32                 `protobuf:"varint,10,opt,name=result,proto3" json:"result,omitempty"`
+	ResultRelation  uint32                 `protobuf:"varint,11,opt,name=result_relation,json=resultRelation,proto3" json:"result_relation,omitempty"` // whose row type is the result
+	Set             bool                   `protobuf:"varint,12,opt,name=set,proto3" json:"set,omitempty"`
+	Volatility      uint32                 `protobuf:"varint,13,opt,name=volatility,proto3" json:"volatility,omitempty"` // as pg_proc.provolatile
+	Strict          bool                   `protobuf:"varint,14,opt,name=strict,proto3" json:"strict,omitempty"`
+	Leakproof       bool                   `protobuf:"varint,15,opt,name=leakproof,proto3" json:"leakproof,omitempty"`
+	SecurityDefiner bool                   `protobuf:"varint,16,opt,name=security_definer,json=securityDefiner,proto3" json:"security_definer,omitempty"`
+	Parallel        uint32                 `protobuf:"varint,17,opt,name=parallel,proto3" json:"parallel,omitempty"` // as pg_proc.proparallel
+	Cost            float32                `protobuf:"fixed32,18,opt,name=cost,proto3" json:"cost,omitempty"`
+	Rows            float32                `protobuf:"fixed32,19,opt,name=rows,proto3" json:"rows,omitempty"`
+	Settings        []string               `protobuf:"bytes,20,rep,name=settings,proto3" json:"settings,omitempty"` // name=value
+	Source          string                 `protobuf:"bytes,21,opt,name=source,proto3" json:"source,omitempty"`
+	Body            []string               `protobuf:"bytes,22,rep,name=body,proto3" json:"body,omitempty"`      // of BEGIN ATOMIC and RETURN: statements in the stored form of package sql/deparse
+	Uses            []*ViewUse             `protobuf:"bytes,23,rep,name=uses,proto3" json:"uses,omitempty"`      // what body depends on
+	Atomic          bool                   `protobuf:"varint,24,opt,name=atomic,proto3" json:"atomic,omitempty"` // body is written with BEGIN ATOMIC
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Function) Reset() {
+	*x = Function{}
+	mi := &file_catalog_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Function) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Function) ProtoMessage() {}
+
+func (x *Function) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Function.ProtoReflect.Descriptor instead.
+func (*Function) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *Function) GetOid() uint32 {
+	if x != nil {
+		return x.Oid
+	}
+	return 0
+}
+
+func (x *Function) GetDatabase() uint32 {
+	if x != nil {
+		return x.Database
+	}
+	return 0
+}
+
+func (x *Function) GetSchema() uint32 {
+	if x != nil {
+		return x.Schema
+	}
+	return 0
+}
+
+func (x *Function) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Function) GetOwner() uint32 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *Function) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
+}
+
+func (x *Function) GetKind() uint32 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *Function) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *Function) GetArguments() []*Argument {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *Function) GetResult() uint32 {
+	if x != nil {
+		return x.Result
+	}
+	return 0
+}
+
+func (x *Function) GetResultRelation() uint32 {
+	if x != nil {
+		return x.ResultRelation
+	}
+	return 0
+}
+
+func (x *Function) GetSet() bool {
+	if x != nil {
+		return x.Set
+	}
+	return false
+}
+
+func (x *Function) GetVolatility() uint32 {
+	if x != nil {
+		return x.Volatility
+	}
+	return 0
+}
+
+func (x *Function) GetStrict() bool {
+	if x != nil {
+		return x.Strict
+	}
+	return false
+}
+
+func (x *Function) GetLeakproof() bool {
+	if x != nil {
+		return x.Leakproof
+	}
+	return false
+}
+
+func (x *Function) GetSecurityDefiner() bool {
+	if x != nil {
+		return x.SecurityDefiner
+	}
+	return false
+}
+
+func (x *Function) GetParallel() uint32 {
+	if x != nil {
+		return x.Parallel
+	}
+	return 0
+}
+
+func (x *Function) GetCost() float32 {
+	if x != nil {
+		return x.Cost
+	}
+	return 0
+}
+
+func (x *Function) GetRows() float32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *Function) GetSettings() []string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *Function) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Function) GetBody() []string {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *Function) GetUses() []*ViewUse {
+	if x != nil {
+		return x.Uses
+	}
+	return nil
+}
+
+func (x *Function) GetAtomic() bool {
+	if x != nil {
+		return x.Atomic
+	}
+	return false
+}
+
+// Argument is an argument of a function.
+type Argument struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Mode          uint32                 `protobuf:"varint,2,opt,name=mode,proto3" json:"mode,omitempty"` // as pg_proc.proargmodes
+	Type          uint32                 `protobuf:"varint,3,opt,name=type,proto3" json:"type,omitempty"`
+	Relation      uint32                 `protobuf:"varint,4,opt,name=relation,proto3" json:"relation,omitempty"` // whose row type it is
+	Default       string                 `protobuf:"bytes,5,opt,name=default,proto3" json:"default,omitempty"`    // SQL text
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Argument) Reset() {
+	*x = Argument{}
+	mi := &file_catalog_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Argument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Argument) ProtoMessage() {}
+
+func (x *Argument) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Argument.ProtoReflect.Descriptor instead.
+func (*Argument) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *Argument) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Argument) GetMode() uint32 {
+	if x != nil {
+		return x.Mode
+	}
+	return 0
+}
+
+func (x *Argument) GetType() uint32 {
+	if x != nil {
+		return x.Type
+	}
+	return 0
+}
+
+func (x *Argument) GetRelation() uint32 {
+	if x != nil {
+		return x.Relation
+	}
+	return 0
+}
+
+func (x *Argument) GetDefault() string {
+	if x != nil {
+		return x.Default
+	}
+	return ""
+}
+
 // Statistics describes the contents of a table for the planner.
 type Statistics struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4936,7 +5258,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_catalog_proto_msgTypes[50]
+	mi := &file_catalog_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4948,7 +5270,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[50]
+	mi := &file_catalog_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4961,7 +5283,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{50}
+	return file_catalog_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Statistics) GetTable() uint32 {
@@ -5409,7 +5731,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05index\x18\f \x01(\x04R\x05index\"5\n" +
 	"\tIDCounter\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\x04R\x04next\"\x82\x05\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\xb9\x05\n" +
 	"\x06Object\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x122\n" +
 	"\acluster\x18\x02 \x01(\v2\x16.sherd.catalog.ClusterH\x00R\acluster\x125\n" +
@@ -5427,7 +5749,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\n" +
 	"statistics\x18\f \x01(\v2\x19.sherd.catalog.StatisticsH\x00R\n" +
 	"statistics\x12)\n" +
-	"\x04type\x18\r \x01(\v2\x13.sherd.catalog.TypeH\x00R\x04typeB\x06\n" +
+	"\x04type\x18\r \x01(\v2\x13.sherd.catalog.TypeH\x00R\x04type\x125\n" +
+	"\bfunction\x18\x0e \x01(\v2\x17.sherd.catalog.FunctionH\x00R\bfunctionB\x06\n" +
 	"\x04kind\"\x85\x02\n" +
 	"\x04Type\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
@@ -5450,7 +5773,41 @@ const file_catalog_proto_rawDesc = "" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
 	"\x04rank\x18\x03 \x01(\fR\x04rank\x12\x14\n" +
-	"\x05order\x18\x04 \x01(\x02R\x05order\"<\n" +
+	"\x05order\x18\x04 \x01(\x02R\x05order\"\x9f\x05\n" +
+	"\bFunction\x12\x10\n" +
+	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
+	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
+	"\x06schema\x18\x03 \x01(\rR\x06schema\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x14\n" +
+	"\x05owner\x18\x05 \x01(\rR\x05owner\x12\x18\n" +
+	"\acomment\x18\x06 \x01(\tR\acomment\x12\x12\n" +
+	"\x04kind\x18\a \x01(\rR\x04kind\x12\x1a\n" +
+	"\blanguage\x18\b \x01(\tR\blanguage\x125\n" +
+	"\targuments\x18\t \x03(\v2\x17.sherd.catalog.ArgumentR\targuments\x12\x16\n" +
+	"\x06result\x18\n" +
+	" \x01(\rR\x06result\x12'\n" +
+	"\x0fresult_relation\x18\v \x01(\rR\x0eresultRelation\x12\x10\n" +
+	"\x03set\x18\f \x01(\bR\x03set\x12\x1e\n" +
+	"\n" +
+	"volatility\x18\r \x01(\rR\n" +
+	"volatility\x12\x16\n" +
+	"\x06strict\x18\x0e \x01(\bR\x06strict\x12\x1c\n" +
+	"\tleakproof\x18\x0f \x01(\bR\tleakproof\x12)\n" +
+	"\x10security_definer\x18\x10 \x01(\bR\x0fsecurityDefiner\x12\x1a\n" +
+	"\bparallel\x18\x11 \x01(\rR\bparallel\x12\x12\n" +
+	"\x04cost\x18\x12 \x01(\x02R\x04cost\x12\x12\n" +
+	"\x04rows\x18\x13 \x01(\x02R\x04rows\x12\x1a\n" +
+	"\bsettings\x18\x14 \x03(\tR\bsettings\x12\x16\n" +
+	"\x06source\x18\x15 \x01(\tR\x06source\x12\x12\n" +
+	"\x04body\x18\x16 \x03(\tR\x04body\x12*\n" +
+	"\x04uses\x18\x17 \x03(\v2\x16.sherd.catalog.ViewUseR\x04uses\x12\x16\n" +
+	"\x06atomic\x18\x18 \x01(\bR\x06atomic\"|\n" +
+	"\bArgument\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04mode\x18\x02 \x01(\rR\x04mode\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\rR\x04type\x12\x1a\n" +
+	"\brelation\x18\x04 \x01(\rR\brelation\x12\x18\n" +
+	"\adefault\x18\x05 \x01(\tR\adefault\"<\n" +
 	"\n" +
 	"Statistics\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\rR\x05table\x12\x18\n" +
@@ -5468,7 +5825,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),              // 0: sherd.catalog.Entry
 	(*Prepare)(nil),            // 1: sherd.catalog.Prepare
@@ -5520,14 +5877,16 @@ var file_catalog_proto_goTypes = []any{
 	(*Type)(nil),               // 47: sherd.catalog.Type
 	(*Domain)(nil),             // 48: sherd.catalog.Domain
 	(*EnumLabel)(nil),          // 49: sherd.catalog.EnumLabel
-	(*Statistics)(nil),         // 50: sherd.catalog.Statistics
-	nil,                        // 51: sherd.catalog.Cluster.SettingsEntry
-	nil,                        // 52: sherd.catalog.Database.SettingsEntry
-	nil,                        // 53: sherd.catalog.Table.OptionsEntry
-	nil,                        // 54: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                        // 55: sherd.catalog.Index.OptionsEntry
-	nil,                        // 56: sherd.catalog.Role.SettingsEntry
-	nil,                        // 57: sherd.catalog.Node.LabelsEntry
+	(*Function)(nil),           // 50: sherd.catalog.Function
+	(*Argument)(nil),           // 51: sherd.catalog.Argument
+	(*Statistics)(nil),         // 52: sherd.catalog.Statistics
+	nil,                        // 53: sherd.catalog.Cluster.SettingsEntry
+	nil,                        // 54: sherd.catalog.Database.SettingsEntry
+	nil,                        // 55: sherd.catalog.Table.OptionsEntry
+	nil,                        // 56: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                        // 57: sherd.catalog.Index.OptionsEntry
+	nil,                        // 58: sherd.catalog.Role.SettingsEntry
+	nil,                        // 59: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -5542,18 +5901,18 @@ var file_catalog_proto_depIdxs = []int32{
 	46, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	51, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	53, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	52, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	54, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	28, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	29, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	31, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	53, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	54, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	55, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	56, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	27, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	23, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
 	26, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
@@ -5564,9 +5923,9 @@ var file_catalog_proto_depIdxs = []int32{
 	24, // 31: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
 	25, // 32: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
 	30, // 33: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	55, // 34: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	56, // 35: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	57, // 36: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	57, // 34: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	58, // 35: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	59, // 36: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
 	40, // 37: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
 	39, // 38: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
 	38, // 39: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
@@ -5588,16 +5947,19 @@ var file_catalog_proto_depIdxs = []int32{
 	34, // 55: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
 	35, // 56: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
 	42, // 57: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	50, // 58: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	52, // 58: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
 	47, // 59: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
-	49, // 60: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
-	48, // 61: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
-	29, // 62: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
-	63, // [63:63] is the sub-list for method output_type
-	63, // [63:63] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	50, // 60: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
+	49, // 61: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
+	48, // 62: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
+	29, // 63: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
+	51, // 64: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
+	21, // 65: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
+	66, // [66:66] is the sub-list for method output_type
+	66, // [66:66] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -5631,6 +5993,7 @@ func file_catalog_proto_init() {
 		(*Object_Record)(nil),
 		(*Object_Statistics)(nil),
 		(*Object_Type)(nil),
+		(*Object_Function)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5638,7 +6001,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   58,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -77,6 +77,8 @@ const (
 	Views uint32 = 2
 	// UserTypes: types of CREATE TYPE, and values of them.
 	UserTypes uint32 = 2
+	// Functions: functions and procedures of CREATE FUNCTION.
+	Functions uint32 = 2
 )
 
 // Newest is the newest version that this release knows.
