@@ -67,6 +67,17 @@ func (f *Function) InputTypes() []OID {
 	return out
 }
 
+// ParameterNames returns the names of the input arguments; "" of those without a name.
+func (f *Function) ParameterNames() []string {
+	out := []string{}
+	for i := range f.Arguments {
+		if a := &f.Arguments[i]; a.IsInput() {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
 // heldName is the name with the types of the input arguments: functions with others may have the same
 // name.
 func (f *Function) heldName() heldName {
@@ -157,12 +168,12 @@ func HasFunctions(v *View, database OID) bool {
 	return false
 }
 
-// storedFunctionName is what functions of users are called in stored expressions, so that they can be
-// renamed: sherd.function_16500.
-const storedFunctionName = "sherd.function_"
+// StoredFunctionName is what the names of functions of users begin with in stored expressions, so that
+// they can be renamed: sherd.function_16500.
+const StoredFunctionName = "sherd.function_"
 
 // functionsInText calls f with the OID of each function that a stored expression names.
-func functionsInText(text string, f func(OID)) { numbersInText(text, storedFunctionName, f) }
+func functionsInText(text string, f func(OID)) { numbersInText(text, StoredFunctionName, f) }
 
 // UsedInText reports whether a stored expression names a function.
 func (f *Function) UsedInText(text string) bool {
@@ -233,6 +244,9 @@ func (t *Table) usedFunctions() []OID {
 	return out
 }
 
+// UsesFunctions reports whether the definition of a table uses functions of users.
+func (t *Table) UsesFunctions() bool { return len(t.usedFunctions()) > 0 }
+
 // usedFunctions returns the OIDs of the functions of users that the definition of a domain uses.
 func (t *Type) usedFunctions() []OID {
 	if t.Domain == nil {
@@ -258,8 +272,8 @@ func (f *Function) texts() []string {
 	return out
 }
 
-// usedFunctions returns the OIDs of the other functions that a function depends on.
-func (f *Function) usedFunctions() []OID {
+// UsedFunctions returns the OIDs of the other functions that a function depends on.
+func (f *Function) UsedFunctions() []OID {
 	var out []OID
 	add := distinct(&out)
 	for _, text := range f.texts() {
@@ -323,7 +337,7 @@ func (f *Function) references() []objectKey {
 	for _, oid := range f.UsedRelations() {
 		out = append(out, newKey(tableObject, uint64(oid)))
 	}
-	return appendFunctionKeys(out, f.usedFunctions())
+	return appendFunctionKeys(out, f.UsedFunctions())
 }
 
 // checkReferences checks that what a function uses exists.
@@ -342,7 +356,7 @@ func (f *Function) checkReferences(v *View) error {
 		}
 	}
 	return errors.Join(checkTypesExist(v, f.Database, f.UsedTypes()),
-		checkFunctionsExist(v, f.Database, f.usedFunctions()))
+		checkFunctionsExist(v, f.Database, f.UsedFunctions()))
 }
 
 // checkFunctionsExist checks that functions that an object of a database uses exist.
@@ -383,7 +397,7 @@ func (f *Function) UsersOf(v *View) FunctionUsers {
 		}
 	}
 	for g := range FunctionsOf(v, f.Database) {
-		if slices.Contains(g.usedFunctions(), f.OID) {
+		if slices.Contains(g.UsedFunctions(), f.OID) {
 			out.Functions = append(out.Functions, g)
 		}
 	}

@@ -63,6 +63,8 @@ func errorFields(e *pgerr.Error, severity string) *pgproto3.ErrorResponse {
 		Hint:                clean(e.Hint),
 		Position:            int32(e.Position),
 		Where:               clean(e.Where),
+		InternalPosition:    int32(e.InnerPosition),
+		InternalQuery:       clean(e.InnerQuery),
 		SchemaName:          clean(e.Schema),
 		TableName:           clean(e.Table),
 		ColumnName:          clean(e.Column),

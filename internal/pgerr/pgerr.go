@@ -86,6 +86,7 @@ const (
 	DuplicateObject               = "42710"
 	DuplicateAlias                = "42712"
 	DuplicateFunction             = "42723"
+	InvalidFunctionDefinition     = "42P13"
 	AmbiguousFunction             = "42725"
 	GroupingError                 = "42803"
 	DatatypeMismatch              = "42804"
@@ -138,19 +139,22 @@ const (
 // Error is an error as PostgreSQL's protocol carries it. Position counts characters of the
 // statement from 1; 0 is none.
 type Error struct {
-	Severity   string // "ERROR" when empty; FATAL ends the connection; WARNING, NOTICE … are notices
-	Code       string // SQLSTATE
-	Message    string
-	Detail     string
-	Hint       string
-	Position   int
-	Where      string
-	Schema     string
-	Table      string
-	Column     string
-	DataType   string
-	Constraint string
-	Routine    string // PostgreSQL's function that reports this error, if a driver acts on it; Source says ours else
+	Severity string // "ERROR" when empty; FATAL ends the connection; WARNING, NOTICE … are notices
+	Code     string // SQLSTATE
+	Message  string
+	Detail   string
+	Hint     string
+	Position int
+	Where    string
+	// Of an error in a statement that a function runs: the statement, and the position in it.
+	InnerQuery    string
+	InnerPosition int
+	Schema        string
+	Table         string
+	Column        string
+	DataType      string
+	Constraint    string
+	Routine       string // PostgreSQL's function that reports this error, if a driver acts on it; Source says ours else
 
 	pc uintptr // of the call of New, for Source
 }
@@ -225,6 +229,26 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 func (e *Error) WithRoutine(name string) *Error {
 	e.Routine = name
 	return e
+}
+
+// Within returns a copy of an error in a statement that a function runs: its position is one in the text of the
+// statement.
+func Within(err error, text string) error {
+	e := *From(err)
+	if e.InnerQuery == "" && e.Position > 0 {
+		e.InnerQuery, e.InnerPosition, e.Position = text, e.Position, 0
+	}
+	return &e
+}
+
+// InContext returns a copy of an error with another line of CONTEXT, behind those that it has.
+func InContext(err error, line string) error {
+	e := *From(err)
+	if e.Where != "" {
+		line = e.Where + "\n" + line
+	}
+	e.Where = line
+	return &e
 }
 
 // At sets the position (characters from 1) and returns e.

@@ -210,7 +210,7 @@ func noAggregates(p place) string {
 		return "aggregate functions are not allowed in window RANGE"
 	case inCheck:
 		return "aggregate functions are not allowed in check constraints"
-	case inDefault:
+	case inDefault, inParameterDefault:
 		return "aggregate functions are not allowed in DEFAULT expressions"
 	case inGenerated:
 		return "aggregate functions are not allowed in column generation expressions"

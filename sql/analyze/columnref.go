@@ -6,7 +6,9 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // columnRef resolves a name: a column, table.column, schema.table.column, or a table's whole row.
@@ -20,7 +22,43 @@ func (s *scope) columnRef(c *pg_query.ColumnRef) (query.Expr, error) {
 	return e, err
 }
 
+// resolveColumn resolves a name that may also be that of a variable of a function.
 func (s *scope) resolveColumn(c *pg_query.ColumnRef) (query.Expr, error) {
+	fields := nodeStrings(c.Fields)
+	if s.ctx.Names == nil || len(fields) != len(c.Fields) {
+		return s.tableColumn(c)
+	}
+	v, found := s.ctx.Names.Find(fields)
+	if found && s.ctx.Names.Conflict() == function.PreferVariable {
+		return variable(s, v, c.Location)
+	}
+	e, err := s.tableColumn(c)
+	switch {
+	case found && (pgerr.Is(err, pgerr.UndefinedColumn) || pgerr.Is(err, pgerr.UndefinedTable)):
+		return variable(s, v, c.Location)
+	case found && err == nil && s.ctx.Names.Conflict() == function.Refuse:
+		return nil, s.errorf(c.Location, pgerr.AmbiguousColumn, "column reference %q is ambiguous",
+			strings.Join(fields, ".")).
+			WithDetail("It could refer to either a PL/pgSQL variable or a table column.")
+	}
+	return e, err
+}
+
+// variable returns the parameter that has the value of a variable.
+func variable(s *scope, v function.Variable, loc int32) (query.Expr, error) {
+	for len(s.params) < v.N {
+		s.params = append(s.params, 0)
+	}
+	s.params[v.N-1] = v.Type
+	e := &query.Param{T: query.T{OID: types.BaseOf(v.Type), Mod: v.Typmod}, N: v.N}
+	s.locs[e] = loc
+	if types.IsDomain(v.Type) { // its value has been checked
+		return &query.Relabel{T: query.T{OID: v.Type, Mod: v.Typmod}, Arg: e, Cast: 'i'}, nil
+	}
+	return e, nil
+}
+
+func (s *scope) tableColumn(c *pg_query.ColumnRef) (query.Expr, error) {
 	if s.place == inDefault {
 		return nil, s.errorf(c.Location, pgerr.FeatureNotSupported, "cannot use column reference in DEFAULT expression")
 	}

@@ -159,6 +159,12 @@ func (s *scope) placed(err error, loc int32) error {
 // param is $n; its type may be chosen by its context.
 func (s *scope) param(p *pg_query.ParamRef) (query.Expr, error) {
 	n := int(p.Number)
+	if s.ctx.Names != nil {
+		if v, ok := s.ctx.Names.Numbered(n); ok {
+			return variable(s, v, p.Location)
+		}
+		return nil, s.errorf(p.Location, pgerr.UndefinedParameter, "there is no parameter $%d", n)
+	}
 	if n <= 0 || n > 65535 || s.noParams {
 		return nil, s.errorf(p.Location, pgerr.UndefinedParameter, "there is no parameter $%d", n)
 	}

@@ -87,6 +87,9 @@ func (s *scope) funcCall(f *pg_query.FuncCall) (query.Expr, error) {
 	if s.ctx.Form {
 		return writtenCall(call, found, args), nil
 	}
+	if call.Proc.Language != "" {
+		return inlined(s, call)
+	}
 	return call, nil
 }
 
@@ -370,7 +373,7 @@ func (s *scope) checkSetPlace(loc int32, before *query.Call) error {
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in window definitions")
 	case inCheck:
 		return s.errorf(loc, pgerr.FeatureNotSupported, "set-returning functions are not allowed in check constraints")
-	case inDefault:
+	case inDefault, inParameterDefault:
 		return s.errorf(loc, pgerr.FeatureNotSupported,
 			"set-returning functions are not allowed in DEFAULT expressions")
 	case inGenerated:

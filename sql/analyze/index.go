@@ -66,7 +66,7 @@ func IndexColumnName(n *pg_query.Node) string {
 
 // Indexes analyzes the stored definitions of a table's secondary indexes; columns are Var{Rel: 0}.
 func Indexes(ctx *Context, t *catalog.Table) ([]query.Index, error) {
-	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient}
+	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient, Bodies: ctx.Bodies}
 	columns := columnsOfTable(t)
 	var out []query.Index
 	for i := range t.Indexes {

@@ -34,6 +34,9 @@ func (s *scope) rangeFunction(rf *pg_query.RangeFunction) (*nameItem, error) {
 	if _, err := s.applyAlias(rel, rf.Alias, name); err != nil {
 		return nil, err
 	}
+	if err := inlineSet(s, rel); err != nil {
+		return nil, err
+	}
 	at := 0
 	for i := range rel.Functions {
 		n := len(rel.Functions[i].Columns)

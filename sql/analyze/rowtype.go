@@ -120,4 +120,10 @@ func (s *scope) resultColumns(c *query.Call) {
 		columns, _ := s.rowColumns(c.Args[0])
 		c.Columns = liveColumns(columns)
 	}
+	if c.Proc.Language != "" && c.Type() == types.Record {
+		f := catalog.FunctionByOID(s.ctx.Catalog, c.Proc.OID)
+		if t := s.ctx.Catalog.Table(f.ResultRelation); t != nil {
+			c.Columns = liveColumns(columnsOfTable(t))
+		}
+	}
 }

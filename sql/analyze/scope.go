@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
@@ -37,6 +38,12 @@ type Context struct {
 	// Stored reads the form that the catalog keeps of queries (package deparse).
 	Stored bool
 
+	// Bodies is the context in which the texts of functions in SQL are analyzed, to inline them; nil: they
+	// are not inlined.
+	Bodies *Context
+	// Names finds the variables of the function that a statement is part of; nil: there are none.
+	Names function.Names
+
 	lenient bool // for tests of analysis itself: functions need no implementation
 }
 
@@ -52,6 +59,7 @@ type state struct {
 	current  []*query.Param // parameters of WHERE CURRENT OF, numbered after all others
 	currents []query.Current
 	views    []catalog.OID // whose queries are being analyzed
+	inlining []catalog.OID // functions whose bodies are being analyzed
 	keys     []catalog.OID // primary keys on which grouped columns depend
 }
 
@@ -91,6 +99,7 @@ const (
 	inIndexPredicate
 	inStatistics
 	inTransform
+	inParameterDefault
 )
 
 var placeNames = [...]string{
@@ -104,7 +113,7 @@ var placeNames = [...]string{
 	inValues:       "VALUES",
 	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX",
 	inIndexPredicate: "INDEX WHERE", inStatistics: "statistics expressions",
-	inTransform: "USING",
+	inTransform: "USING", inParameterDefault: "DEFAULT",
 }
 
 // scope is one query level: the names that are visible, and the place (ParseState).

@@ -150,3 +150,113 @@ func Argument(ctx *Context, source string, n *pg_query.Node, t types.OID) (query
 	}
 	return r, nil
 }
+
+// ParameterDefault analyzes the default of a function's parameter.
+func ParameterDefault(ctx *Context, src Source, t types.OID) (query.Expr, error) {
+	s := storedScope(ctx, src.Text, "", nil, inParameterDefault)
+	e, err := s.expr(src.Node)
+	if err != nil || isPolymorphic(t) {
+		return e, err
+	}
+	r, err := s.coerceTo(e, t, -1, assignment, location(src.Node))
+	if err == nil && r == nil {
+		return nil, s.errorf(location(src.Node), pgerr.DatatypeMismatch,
+			"argument of DEFAULT must be type %s, not type %s", ctx.name(t), ctx.name(e.Type()))
+	}
+	return r, err
+}
+
+// DefineBody analyzes a statement of BEGIN ATOMIC.
+func DefineBody(ctx *Context, f *catalog.Function, node *pg_query.Node) (*ViewDefinition, error) {
+	own := *ctx
+	own.Names = ArgumentsOf(f, nil)
+	return DefineView(&own, node)
+}
+
+// CheckBody analyzes the text of a function in SQL, and checks what it returns (fmgr_sql_validator).
+func CheckBody(ctx *Context, f *catalog.Function) error {
+	stmts, err := parse.Parse(f.Source)
+	if err != nil {
+		return inside(err, f.Source)
+	}
+	for i := range f.Arguments {
+		if isPolymorphic(f.Arguments[i].Type) {
+			return nil
+		}
+	}
+	var last *query.Query
+	for i, st := range stmts {
+		last = nil
+		if !parse.IsQuery(st.Node) {
+			continue
+		}
+		q, err := BodyStatement(ctx, f, f.Source, st.Node, nil)
+		if err != nil {
+			return err
+		}
+		if i == len(stmts)-1 {
+			last = q
+		}
+	}
+	if f.Result == types.Void && len(ResultColumns(ctx, f)) == 0 {
+		return nil
+	}
+	_, err = FinalStatement(ctx, f, last, ResultColumns(ctx, f))
+	return err
+}
+
+// BodyStatement analyzes a statement of the body of a function in SQL. actual are the types of the
+// arguments of a call; nil: those of the definition.
+func BodyStatement(ctx *Context, f *catalog.Function, text string, node *pg_query.Node, actual []types.OID) (
+	*query.Query, error,
+) {
+	own := *ctx
+	own.Source, own.Names, own.NoParams = text, ArgumentsOf(f, actual), false
+	q, _, err := Statement(&own, node, nil)
+	return q, inside(err, text)
+}
+
+// ResultColumns returns the columns of what a function returns: those of a row, or one; none of a
+// function that returns void, and of a record that each call defines.
+func ResultColumns(ctx *Context, f *catalog.Function) []query.Column {
+	if t := ctx.Catalog.Table(f.ResultRelation); t != nil {
+		return liveColumns(columnsOfTable(t))
+	}
+	var out []query.Column
+	for i := range f.Arguments {
+		if a := &f.Arguments[i]; a.Mode == 'o' || a.Mode == 'b' || a.Mode == 't' {
+			out = append(out, query.Column{Name: a.Name, Type: a.Type, Typmod: -1})
+		}
+	}
+	if len(out) == 0 && f.Result != types.Void && f.Result != types.Record {
+		out = []query.Column{{Name: f.Name, Type: f.Result, Typmod: -1}}
+	}
+	return out
+}
+
+// FinalStatement checks the last statement of a function that returns a value, and coerces its columns.
+// q is nil if it is no query.
+func FinalStatement(ctx *Context, f *catalog.Function, q *query.Query, columns []query.Column) (*query.Query, error) {
+	if q == nil || q.Command != query.Select && !q.Returning {
+		return nil, pgerr.New(pgerr.InvalidFunctionDefinition, "return type mismatch in function declared to return %s",
+			ctx.returnName(f)).
+			WithDetail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.")
+	}
+	if len(columns) == 0 { // a record that each call defines
+		return q, nil
+	}
+	return Returned(ctx, f, q, columns)
+}
+
+// BodyForm analyzes a stored statement of a function so that it can be deparsed.
+func BodyForm(ctx *Context, f *catalog.Function, text string) (*query.Query, error) {
+	stmts, err := parse.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	stored := storedContext(ctx)
+	stored.Form, stored.Bodies, stored.Names = true, nil, ArgumentsOf(f, nil)
+	inner := &scope{state: &state{ctx: stored, locs: locations{}}, q: &query.Query{}}
+	err = inner.selectNode(stmts[0].Node, true)
+	return inner.q, err
+}

@@ -262,13 +262,14 @@ func (c *TableCache) put(t *catalog.Table, e *tableExprs) {
 
 // tableExprs returns the analyzed defaults and constraints of a table.
 func (s *scope) tableExprs(t *catalog.Table) (*tableExprs, error) {
-	if s.ctx.Tables != nil {
+	kept := s.ctx.Tables != nil && !t.UsesFunctions() // a function may change without its table
+	if kept {
 		if e := s.ctx.Tables.get(t); e != nil {
 			return e, nil
 		}
 	}
 	e, err := analyzeTable(s.ctx, t)
-	if err == nil && s.ctx.Tables != nil {
+	if err == nil && kept {
 		s.ctx.Tables.put(t, e)
 	}
 	return e, err
@@ -286,7 +287,7 @@ func defaultText(c *catalog.Column) string {
 // analyzeTable analyzes the expressions that the catalog stores as text. Stored text qualifies
 // every name outside of pg_catalog.
 func analyzeTable(ctx *Context, t *catalog.Table) (*tableExprs, error) {
-	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient}
+	stored := &Context{Catalog: ctx.Catalog, Database: ctx.Database, lenient: ctx.lenient, Bodies: ctx.Bodies}
 	columns := columnsOfTable(t)
 	out := &tableExprs{defaults: make([]query.Expr, len(columns))}
 	for i, c := range t.Columns {

@@ -14,7 +14,7 @@ func (s *scope) subquery(n *pg_query.Node, loc int32) (*query.Query, error) {
 	switch s.place {
 	case inCheck:
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in check constraint")
-	case inDefault:
+	case inDefault, inParameterDefault:
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in DEFAULT expression")
 	case inGenerated:
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in column generation expression")

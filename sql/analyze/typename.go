@@ -277,3 +277,49 @@ func intervalMod(mods []int) (int32, *pgerr.Error) {
 	}
 	return int32(mods[0]<<16 | min(mods[1], 6)), nil
 }
+
+// RoutineType returns the type of an argument or result of a function. relation is the table whose row
+// type it is, 0 if it is none; the type is record then. converted is set for table.column%TYPE.
+func RoutineType(ctx *Context, source string, t *pg_query.TypeName) (oid types.OID, relation catalog.OID,
+	converted bool, err error) {
+	s := storedScope(ctx, source, "", nil, inOther)
+	if t.PctType {
+		oid, err = columnType(s, t)
+		return oid, 0, true, err
+	}
+	own := &pg_query.TypeName{Names: t.Names, TypeOid: t.TypeOid, Typmods: t.Typmods, Typemod: t.Typemod,
+		ArrayBounds: t.ArrayBounds, Location: t.Location}
+	if table := s.rowTypeOf(own); table != nil {
+		return types.Record, table.OID, false, nil
+	}
+	oid, _, err = s.typeName(own)
+	return oid, 0, false, err
+}
+
+// columnType returns the type of table.column%TYPE.
+func columnType(s *scope, t *pg_query.TypeName) (types.OID, error) {
+	names := t.Names
+	if len(names) < 2 {
+		return 0, s.errorf(t.Location, pgerr.SyntaxError,
+			"improper %%TYPE reference (too few dotted names): %s", strings.Join(nodeStrings(names), "."))
+	}
+	parts := nodeStrings(names)
+	rv := &pg_query.RangeVar{Relname: parts[len(parts)-2], Location: t.Location}
+	if len(parts) > 2 {
+		rv.Schemaname = parts[len(parts)-3]
+	}
+	rel, _, err := s.relation(rv)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range rel.Columns {
+		if c.Name == parts[len(parts)-1] && !c.Dropped {
+			if len(t.ArrayBounds) > 0 {
+				return types.ArrayTypeOf(c.Type), nil
+			}
+			return c.Type, nil
+		}
+	}
+	return 0, s.errorf(t.Location, pgerr.UndefinedColumn, "column %q of relation %q does not exist",
+		parts[len(parts)-1], rv.Relname)
+}

@@ -110,6 +110,7 @@ func viewQuery(s *scope, t *catalog.Table) (*query.Query, error) {
 func storedContext(ctx *Context) *Context {
 	return &Context{
 		Catalog: ctx.Catalog, Database: ctx.Database, Tables: ctx.Tables, Stored: true, lenient: ctx.lenient,
+		Bodies: ctx.Bodies,
 	}
 }
 
@@ -154,7 +155,7 @@ func viewTree(ctx *Context, t *catalog.Table) (*pg_query.Node, error) {
 // ViewForm analyzes the query of a view so that it can be deparsed.
 func ViewForm(ctx *Context, t *catalog.Table) (*query.Query, error) {
 	stored := storedContext(ctx)
-	stored.Form = true
+	stored.Form, stored.Bodies = true, nil
 	q, _, err := analyzeView(stored, t, nil, 0)
 	return q, err
 }
@@ -170,8 +171,8 @@ type ViewDefinition struct {
 // DefineView analyzes the query of a view, which may have no parameters.
 func DefineView(ctx *Context, node *pg_query.Node) (*ViewDefinition, error) {
 	own := *ctx
-	own.NoParams, own.Form = true, true
-	st := &state{ctx: &own, text: parse.Positions{Text: ctx.Source}, locs: locations{}, noParams: true}
+	own.NoParams, own.Form, own.Bodies = true, true, nil
+	st := &state{ctx: &own, text: parse.Positions{Text: ctx.Source}, locs: locations{}, noParams: ctx.Names == nil}
 	s := &scope{state: st, q: &query.Query{}}
 	if err := s.selectNode(node, true); err != nil {
 		return nil, err
@@ -186,8 +187,8 @@ func (v *ViewDefinition) check(ctx *Context) error {
 	stmts, err := parse.Parse(v.Stored)
 	if err == nil {
 		stored := storedContext(ctx)
-		stored.Form = true
-		st := &state{ctx: stored, noParams: true, locs: locations{}}
+		stored.Form, stored.Bodies, stored.Names = true, nil, ctx.Names
+		st := &state{ctx: stored, noParams: ctx.Names == nil, locs: locations{}}
 		again := &scope{state: st, q: &query.Query{}}
 		err = again.selectNode(stmts[0].Node, true)
 		if err == nil && deparse.Stored(again.q) == v.Stored &&

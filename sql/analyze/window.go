@@ -118,7 +118,7 @@ func noWindows(p place) string {
 		return "window functions are not allowed in window definitions"
 	case inCheck:
 		return "window functions are not allowed in check constraints"
-	case inDefault:
+	case inDefault, inParameterDefault:
 		return "window functions are not allowed in DEFAULT expressions"
 	case inGenerated:
 		return "window functions are not allowed in column generation expressions"

@@ -5,8 +5,8 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Gateway runs the functions of schema sherd that this package does not have: those that ask or change
-// the cluster. Their place is AtGateway. The context is that of the call site.
+// Gateway runs the functions of schema sherd that this package does not have, those that ask or change
+// the cluster, and functions of users. Their place is AtGateway. The context is that of the call site.
 type Gateway interface {
 	Run(c *Ctx, p *pgcatalog.Proc, args []types.Datum) (types.Datum, error)
 	RunTable(c *Ctx, p *pgcatalog.Proc, args []types.Datum, emit func(row []types.Datum) error) error

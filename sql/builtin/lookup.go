@@ -69,8 +69,11 @@ func Lookup(src string) (*Impl, bool) {
 }
 
 // For finds the implementation of a pg_proc row. Functions of schema sherd that this package does not
-// have are called through the session's Gateway.
+// have, and functions of users, are called through the session's Gateway.
 func For(p *pgcatalog.Proc) (*Impl, bool) {
+	if p.Language != "" {
+		return throughGateway(p), true
+	}
 	if impl, ok := Lookup(keyOf(p)); ok || p.Namespace != "sherd" {
 		return impl, ok
 	}

@@ -24,6 +24,9 @@ const (
 
 // PlaceOf returns the place of a function; AtGateway if it is not implemented.
 func PlaceOf(p *pgcatalog.Proc) Place {
+	if p.Language != "" {
+		return AtGateway
+	}
 	if at, ok := placeIndex[keyOf(p)]; ok {
 		return at
 	}

@@ -113,6 +113,8 @@ type DefinitionInfo interface {
 	FunctionResult(oid uint32) (string, bool)
 	FunctionArguments(oid uint32) (string, bool)
 	FunctionIdentityArguments(oid uint32) (string, bool)
+	// FunctionBody returns the body of a function that has RETURN or BEGIN ATOMIC.
+	FunctionBody(oid uint32) (string, bool)
 	// Expression returns the text of a stored expression (pg_node_tree has Sherd's own text form).
 	Expression(node string, relation uint32, pretty bool) (string, bool)
 	// StatisticsDef returns CREATE STATISTICS …, or what it names before FROM; StatisticsExpressions

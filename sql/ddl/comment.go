@@ -21,12 +21,15 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 		return commentOnStatistics(r, n)
 	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return commentOnType(r, n)
+	case pg_query.ObjectType_OBJECT_FUNCTION, pg_query.ObjectType_OBJECT_PROCEDURE,
+		pg_query.ObjectType_OBJECT_ROUTINE:
+		return commentOnRoutine(r, n)
 	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
 		return commentOnDomainConstraint(r, n)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported yet", kindWord(n.Objtype)).
-		WithHint("Tables, views, columns, constraints, indexes, statistics, types, schemas, databases and roles can " +
-			"have comments.")
+		WithHint("Tables, views, columns, constraints, indexes, statistics, types, functions, schemas, databases " +
+			"and roles can have comments.")
 }
 
 func (c *change) commentOnNamed(kind pg_query.ObjectType, name, text string) error {

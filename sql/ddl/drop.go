@@ -79,6 +79,9 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 		return tag, true, dropNamedViews(r, n)
 	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return tag, true, dropTypes(r, n)
+	case pg_query.ObjectType_OBJECT_FUNCTION, pg_query.ObjectType_OBJECT_PROCEDURE,
+		pg_query.ObjectType_OBJECT_ROUTINE:
+		return tag, true, dropRoutines(r, n)
 	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_MATVIEW,
 		pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)

@@ -24,6 +24,9 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 	if n.ObjectType == pg_query.ObjectType_OBJECT_TYPE || n.ObjectType == pg_query.ObjectType_OBJECT_DOMAIN {
 		return tag, true, moveType(r, n)
 	}
+	if routineKinds[n.ObjectType] != "" {
+		return tag, true, moveRoutine(r, n)
+	}
 	if n.ObjectType != pg_query.ObjectType_OBJECT_TABLE && n.MissingOk && n.Relation != nil {
 		return tag, true, r.missing(n.Relation, tag)
 	}
@@ -92,6 +95,9 @@ func (r *runner) setOwner(n *pg_query.AlterOwnerStmt) (string, bool, error) {
 		return tag, true, statisticsOwner(r, n)
 	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return tag, true, typeOwner(r, n)
+	case pg_query.ObjectType_OBJECT_FUNCTION, pg_query.ObjectType_OBJECT_PROCEDURE,
+		pg_query.ObjectType_OBJECT_ROUTINE:
+		return tag, true, routineOwner(r, n)
 	}
 	return tag, true, pgerr.Unsupported("%s is not supported yet", tag).
 		WithHint("There are no objects of this kind yet, except those that are built in.")

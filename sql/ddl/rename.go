@@ -34,6 +34,9 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, renameStatistics(r, n)
 	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return tag, true, renameType(r, n)
+	case pg_query.ObjectType_OBJECT_FUNCTION, pg_query.ObjectType_OBJECT_PROCEDURE,
+		pg_query.ObjectType_OBJECT_ROUTINE:
+		return tag, true, renameRoutine(r, n)
 	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
 		return "ALTER DOMAIN", true, renameDomainConstraint(r, n)
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:

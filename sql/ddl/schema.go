@@ -144,6 +144,7 @@ func (r *runner) dropSchemas(n *pg_query.DropStmt) error {
 					out = append(out, t.OID)
 				}
 				out = append(out, usersOfTypes(c, slices.Collect(catalog.TypesIn(c.view, s.OID)))...)
+				out = append(out, usersOfFunctions(c, slices.Collect(catalog.FunctionsIn(c.view, s.OID)))...)
 				for t := range catalog.ExtendedIn(c.view, s.OID) {
 					if !slices.Contains(out, t.OID) {
 						out = append(out, t.OID)
@@ -221,6 +222,10 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 		}
 		gone, detail = append(gone, names...), append(detail, lines...)
 		if names, lines, err = dropTypesOf(c, s, dropped, cascade); err != nil {
+			return err
+		}
+		gone, detail = append(gone, names...), append(detail, lines...)
+		if names, lines, err = dropFunctionsOf(c, s, dropped, cascade); err != nil {
 			return err
 		}
 		gone, detail = append(gone, names...), append(detail, lines...)

@@ -52,6 +52,10 @@ type Env struct {
 	// Sequence returns the state of a sequence that the caller has locked updateExclusive: its last
 	// value, and whether nextval has returned it.
 	Sequence func(ctx context.Context, sequence *catalog.Table) (value int64, called bool, err error)
+	// CheckBodies is check_function_bodies; nil: on.
+	CheckBodies func() bool
+	// Languages has the languages of functions other than SQL, each with what checks a definition.
+	Languages map[string]func(ctx *analyze.Context, f *catalog.Function) error
 	// Setting checks a configuration parameter and returns the value to store.
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
@@ -128,6 +132,14 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 		return "ALTER DOMAIN", true, alterDomain(r, x.AlterDomainStmt)
 	case *pg_query.Node_AlterEnumStmt:
 		return "ALTER TYPE", true, alterEnum(r, x.AlterEnumStmt)
+	case *pg_query.Node_CreateFunctionStmt:
+		tag := "CREATE FUNCTION"
+		if x.CreateFunctionStmt.IsProcedure {
+			tag = "CREATE PROCEDURE"
+		}
+		return tag, true, createFunction(r, x.CreateFunctionStmt)
+	case *pg_query.Node_AlterFunctionStmt:
+		return "ALTER " + kindWord(x.AlterFunctionStmt.Objtype), true, alterFunction(r, x.AlterFunctionStmt)
 	case *pg_query.Node_AlterTableStmt:
 		return "ALTER " + kindWord(x.AlterTableStmt.Objtype), true, r.alterTable(x.AlterTableStmt)
 	case *pg_query.Node_DropStmt:

@@ -1,6 +1,7 @@
 package deparse
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,8 @@ type deparser struct {
 	width   int      // beyond which lists continue on another line
 	queries []*level // the query and those around it, the innermost last
 	name    func(oid uint32, qualify bool) string
+	params  []string
+	routine string
 	stored  bool // in the form that the catalog keeps
 }
 
@@ -93,6 +96,13 @@ func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 	case *query.Const:
 		d.constant(v, 0)
 	case *query.Param:
+		if v.N <= len(d.params) && d.params[v.N-1] != "" {
+			if slices.ContainsFunc(d.queries, func(l *level) bool { return len(l.q.Rels) > 0 }) {
+				d.put(builtin.QuoteIdent(d.routine), ".")
+			}
+			d.put(builtin.QuoteIdent(d.params[v.N-1]))
+			break
+		}
 		d.put("$", strconv.Itoa(v.N))
 	case *query.Call:
 		d.call(v, implicitCasts)
@@ -310,6 +320,13 @@ func (d *deparser) castName(t types.OID, mod int32, value bool) string {
 }
 
 func (d *deparser) procName(p *query.Proc) string {
+	switch {
+	case p.Language == "":
+	case d.env != nil && d.env.FunctionOut != nil:
+		return d.env.FunctionOut(p.OID)
+	default:
+		return catalog.StoredFunctionName + strconv.FormatUint(uint64(p.OID), 10)
+	}
 	if p.Namespace != "" && p.Namespace != "pg_catalog" {
 		return builtin.QuoteIdent(p.Namespace) + "." + builtin.QuoteIdent(p.Name)
 	}

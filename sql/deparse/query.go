@@ -12,9 +12,21 @@ import (
 
 // View returns the text of a view's query as pg_get_viewdef does, with the names of its columns.
 func View(q *query.Query, columns []string, o Options) string {
-	d := &deparser{env: o.Env, pretty: o.Pretty, lines: true, width: o.Width, name: o.Name}
+	d := &deparser{env: o.Env, pretty: o.Pretty, lines: true, width: o.Width, name: o.Name, params: o.Params,
+		routine: o.Routine}
+	if o.Indent {
+		d.indent = 1
+	}
 	d.query(q, columns, true)
 	return string(d.buf) + ";"
+}
+
+// Returned returns the text of the expression of RETURN, which is the only column of a query.
+func Returned(q *query.Query, o Options) string {
+	d := &deparser{env: o.Env, lines: true, name: o.Name, params: o.Params}
+	d.push(q)
+	d.expr(q.Targets[0].Expr, false)
+	return string(d.buf)
 }
 
 // Options is how a view is written.
@@ -24,6 +36,11 @@ type Options struct {
 	Name   func(oid uint32, qualify bool) string
 	Pretty bool
 	Width  int
+	// Params are the names of parameters; those without a name are $1, $2, …. Where there are tables, they
+	// are written with Routine, the name of their function.
+	Params  []string
+	Routine string
+	Indent  bool
 }
 
 // Stored returns the text of a query in the form that the catalog keeps.

@@ -9,11 +9,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
+// SQL is the language of functions whose bodies are SQL.
+const SQL = "sql"
+
 // Language is a language in which functions are written. It is safe for concurrent use.
 type Language interface {
 	// Check returns the error of a definition that CREATE FUNCTION refuses. Types may be polymorphic.
 	Check(d *Definition, a Analysis) error
-	// Compile compiles a definition without polymorphic types (F1).
+	// Compile compiles a definition without polymorphic types (FN1).
 	Compile(d *Definition, a Analysis) (Body, error)
 }
 
@@ -53,7 +56,7 @@ type Argument struct {
 	Typmod int32
 }
 
-// IsInput reports whether calls give the argument a value.
+// IsInput reports whether calls have a value for the argument.
 func (a *Argument) IsInput() bool { return a.Mode == 'i' || a.Mode == 'b' || a.Mode == 'v' }
 
 // Signature returns the function's name with the types of its input arguments, as CONTEXT lines

@@ -22,6 +22,7 @@ type Proc struct {
 	Variadic    uint32 // element type; 0 if not variadic
 	Src         string // prosrc: the implementation's name, which is its key in package builtin
 	Comment     string // of Sherd's functions; those of PostgreSQL's are in pg_description
+	Language    string // of a function that a user has defined; "" of all that are built in
 }
 
 // Type is a row of pg_type.

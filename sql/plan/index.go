@@ -11,7 +11,7 @@ import (
 // TableIndexes returns what a table's secondary indexes keep of a row: expressions over its columns
 // as Slots, for those that keep, fill and check indexes outside of a statement.
 func TableIndexes(view *catalog.View, t *catalog.Table, env Env) ([]query.Index, error) {
-	list, err := analyze.Indexes(&analyze.Context{Catalog: view, Database: t.Database}, t)
+	list, err := analyze.Indexes(analyze.Planned(&analyze.Context{Catalog: view, Database: t.Database}), t)
 	if err != nil {
 		return nil, err
 	}
@@ -30,6 +30,9 @@ func TableIndexes(view *catalog.View, t *catalog.Table, env Env) ([]query.Index,
 func (p *planner) indexes(l *level, list []query.Index, in *layout) ([]query.Index, error) {
 	var out []query.Index
 	for _, x := range list {
+		if err := runsWithRow("an index", append(slices.Clip(x.Keys), x.Where)...); err != nil {
+			return nil, err
+		}
 		keys, err := p.rewriteAll(l, x.Keys, in)
 		if err != nil {
 			return nil, err
@@ -104,13 +107,16 @@ func Restoring(view *catalog.View, t *catalog.Table, exprs []query.Expr, env Env
 		}
 		m.Assign = append(m.Assign, query.Assignment{Col: i, Expr: e})
 	}
-	checks, err := analyze.Checks(&analyze.Context{Catalog: view, Database: t.Database}, t)
+	checks, err := analyze.Checks(analyze.Planned(&analyze.Context{Catalog: view, Database: t.Database}), t)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range checks {
 		if c.Generated < 0 && !t.Constraint(c.Name).Valid {
 			continue
+		}
+		if err := runsWithRow("a constraint or generated column", c.Expr); err != nil {
+			return nil, err
 		}
 		if c.Expr, err = p.rewrite(l, c.Expr, in); err != nil {
 			return nil, err

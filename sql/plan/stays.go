@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
@@ -64,4 +65,23 @@ func once(x query.Expr) bool {
 		}
 		return false
 	})
+}
+
+// runsWithRow returns an error for a function of a user in an expression that is evaluated in the
+// fragment of the row: only functions that are inlined run there.
+func runsWithRow(what string, list ...query.Expr) error {
+	for _, e := range list {
+		var found *query.Proc
+		query.Walk(e, func(x query.Expr) bool {
+			if c, ok := x.(*query.Call); ok && c.Proc.Language != "" {
+				found = c.Proc
+			}
+			return found == nil
+		})
+		if found != nil {
+			return pgerr.Unsupported("function %s cannot be used in %s because it cannot be inlined", found.Name, what).
+				WithHint("A function that is one SELECT of one expression, in LANGUAGE sql, is inlined.")
+		}
+	}
+	return nil
 }

@@ -81,7 +81,8 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	fragments := s.node.Fragments
 	e := &ddl.Env{
 		Catalog: s.node.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
-		Notice: notice, View: s.block.View, Setting: s.vars.Check, Disconnect: s.disconnect,
+		Notice: notice, View: s.block.View, Setting: s.vars.Check,
+		CheckBodies: func() bool { return s.vars.On("check_function_bodies") }, Disconnect: s.disconnect,
 		WaitDatabase: fragments.WaitFragments, Silent: fragments.Silent, FillFragments: fragments.FillFragments,
 		Sequence: func(ctx context.Context, t *catalog.Table) (value int64, called bool, err error) {
 			st, err := s.sequences.State(ctx, s.sequenceTx(), t)

@@ -40,6 +40,9 @@ var _ builtin.SessionInfo = info{}
 
 // Run implements builtin.Gateway.
 func (i info) Run(c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum) (types.Datum, error) {
+	if p.Language != "" {
+		return types.Null, notInlined(p)
+	}
 	return admin.Run(i.environment(c), p, args)
 }
 
@@ -47,7 +50,15 @@ func (i info) Run(c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum) (types.
 func (i info) RunTable(
 	c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum, emit func(row []types.Datum) error,
 ) error {
+	if p.Language != "" {
+		return notInlined(p)
+	}
 	return admin.RunTable(i.environment(c), p, args, emit)
+}
+
+func notInlined(p *pgcatalog.Proc) error {
+	return pgerr.Unsupported("function %s is not supported yet because it cannot be inlined", p.Name).
+		WithHint("A function that is one SELECT, in LANGUAGE sql, and STABLE or IMMUTABLE, is inlined.")
 }
 
 // environment returns what functions of the cluster need from the session and the call.

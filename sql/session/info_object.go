@@ -118,6 +118,11 @@ func (o objects) FunctionArguments(oid uint32) (string, bool) {
 	return o.names().FunctionArguments(oid)
 }
 
+// FunctionBody implements builtin.DefinitionInfo.
+func (o objects) FunctionBody(oid uint32) (string, bool) {
+	return sysview.FunctionBody(o.names(), oid)
+}
+
 // FunctionIdentityArguments implements builtin.DefinitionInfo.
 func (o objects) FunctionIdentityArguments(oid uint32) (string, bool) {
 	return o.names().FunctionIdentityArguments(oid)

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"strings"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/deparse"
@@ -19,6 +21,7 @@ func (s *Session) names() *sysview.Names {
 	n := &sysview.Names{
 		View: view, Database: d, Path: s.vars.SearchPath(), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump"),
 	}
+	n.BodyText = func(f *catalog.Function) string { return bodyText(s, n, f) }
 	n.ViewText = func(t *catalog.Table, pretty bool, width int) string { return viewText(s, n, t, pretty, width) }
 	return n
 }
@@ -53,7 +56,9 @@ func (s *Session) spell(table uint32, text string, pretty bool) string {
 			over = append(over, query.Column{Name: c.Name, Type: c.Type, Typmod: c.Typmod, Dropped: c.Dropped})
 		}
 	}
-	e, err := analyze.Expression(s.currentCompiler().Analysis(text), text, over)
+	ctx := s.currentCompiler().Analysis(text)
+	ctx.Bodies = nil
+	e, err := analyze.Expression(ctx, text, over)
 	if err != nil {
 		return text
 	}
@@ -81,9 +86,38 @@ func spellDomain(s *Session, domain uint32, text string, pretty bool) string {
 	if t == nil || err != nil {
 		return text
 	}
-	e, err := analyze.DomainCheck(s.currentCompiler().Analysis(text), src, t.Domain.Base, t.Domain.Typmod)
+	ctx := s.currentCompiler().Analysis(text)
+	ctx.Bodies = nil
+	e, err := analyze.DomainCheck(ctx, src, t.Domain.Base, t.Domain.Typmod)
 	if err != nil {
 		return text
 	}
 	return deparse.With(e, s.Env(), pretty)
+}
+
+// bodyText prints the body of a function in the form of pg_get_function_sqlbody.
+func bodyText(s *Session, n *sysview.Names, f *catalog.Function) string {
+	var b strings.Builder
+	if f.Atomic {
+		b.WriteString("BEGIN ATOMIC\n")
+	}
+	options := deparse.Options{
+		Env: s.Env(), Params: f.ParameterNames(), Routine: f.Name, Indent: f.Atomic, Width: -1,
+		Name: func(oid uint32, qualify bool) string { return sysview.RelationText(n, oid, qualify) },
+	}
+	for _, text := range f.Body {
+		q, err := analyze.BodyForm(&analyze.Context{Catalog: n.View, Database: n.Database.OID}, f, text)
+		switch {
+		case err != nil:
+			b.WriteString(text + "\n")
+		case f.Atomic:
+			b.WriteString(deparse.View(q, nil, options) + "\n")
+		default:
+			b.WriteString("RETURN " + deparse.Returned(q, options))
+		}
+	}
+	if f.Atomic {
+		b.WriteString("END")
+	}
+	return b.String()
 }

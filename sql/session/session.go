@@ -20,6 +20,7 @@ import (
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/subset"
+	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
@@ -154,6 +155,9 @@ func (s *Session) Env() *types.Env {
 	}
 	if source.Any() {
 		source.Attach(&s.env.Env)
+	}
+	if catalog.HasFunctions(view, s.database) {
+		s.env.FunctionOut = func(oid types.OID) string { return sysview.FunctionName(s.names(), oid) }
 	}
 	return &s.env.Env
 }

@@ -266,6 +266,7 @@ func (c *Compiler) Analysis(source string) *analyze.Context {
 	if !c.Uncommitted {
 		out.Tables = c.Cache.tables
 	}
+	out.Bodies = out
 	return out
 }
 

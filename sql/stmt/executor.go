@@ -149,7 +149,7 @@ func HiddenQuery(view *catalog.View, database catalog.OID, text string, params .
 		return nil, err
 	}
 	c := &analyze.Context{Catalog: view, Database: database, Source: text, Storage: true}
-	q, _, err := analyze.Statement(c, stmts[0].Node, params)
+	q, _, err := analyze.Statement(analyze.Planned(c), stmts[0].Node, params)
 	return q, err
 }
 

@@ -85,6 +85,9 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 	if t := catalog.TypeByOID(n.View, catalog.TypeNumber(oid)); t != nil && t.TypeOID() == oid && is("pg_type") {
 		return t.Comment
 	}
+	if f := catalog.FunctionByOID(n.View, oid); f != nil && is("pg_proc") {
+		return f.Comment
+	}
 	if s := n.View.Schema(oid); s != nil && is("pg_namespace") {
 		return s.Comment
 	}

@@ -47,6 +47,13 @@ func pgDepend(b *builder) error {
 			}
 		}
 	}
+	for f := range catalog.FunctionsOf(b.env.View, b.env.Database.OID) {
+		for _, e := range functionEdges(f) {
+			if err := b.depends(e.from, e.to, e.kind); err != nil {
+				return err
+			}
+		}
+	}
 	return b.relations(func(t *catalog.Table) error {
 		if t.Sequence != nil {
 			return b.sequenceDepends(t)
@@ -160,6 +167,11 @@ func pgShdepend(b *builder) error {
 				return err
 			}
 		}
+		for f := range catalog.FunctionsOf(b.env.View, d.OID) {
+			if err := owned(d.OID, procClass, f.OID, f.Owner); err != nil {
+				return err
+			}
+		}
 	}
 	for t := range b.env.View.Tables(0) {
 		if err := owned(t.Database, relationClass, t.OID, t.Owner); err != nil {
@@ -212,6 +224,9 @@ func pgDescription(b *builder) error {
 			}
 		}
 	}
+	if err := functionComments(b, send); err != nil {
+		return err
+	}
 	return b.relations(func(t *catalog.Table) error {
 		if err := send(relationClass, t.OID, 0, t.Comment); err != nil || t.Sequence != nil {
 			return err
@@ -254,4 +269,56 @@ func pgShdescription(b *builder) error {
 		}
 	}
 	return b.roles(func(r *catalog.Role) error { return send(authidClass, r.OID, r.Comment) })
+}
+
+// functionEdges returns what a function of a user depends on.
+func functionEdges(f *catalog.Function) []edge {
+	from := object{procClass, f.OID, 0}
+	out := []edge{{from, object{namespaceClass, f.Schema, 0}, 'n'}}
+	if f.ResultRelation != 0 {
+		out = append(out, edge{from, object{typeClass, RowType(f.ResultRelation), 0}, 'n'})
+	}
+	for _, u := range f.Uses {
+		if u.Constraint != 0 {
+			out = append(out, edge{from, object{constraintClass, u.Constraint, 0}, 'n'})
+			continue
+		}
+		if len(u.Columns) == 0 {
+			out = append(out, edge{from, object{relationClass, u.Relation, 0}, 'n'})
+		}
+		for _, n := range u.Columns {
+			out = append(out, edge{from, object{relationClass, u.Relation, n}, 'n'})
+		}
+	}
+	for _, g := range f.UsedFunctions() {
+		out = append(out, edge{from, object{procClass, g, 0}, 'n'})
+	}
+	for _, t := range typesOf(f) {
+		out = append(out, edge{from, object{typeClass, t, 0}, 'n'})
+	}
+	return out
+}
+
+// typesOf returns the types of users that the arguments and the result of a function have.
+func typesOf(f *catalog.Function) []uint32 {
+	var out []uint32
+	add := func(t uint32) {
+		if catalog.TypeNumber(t) != 0 && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	add(f.Result)
+	for i := range f.Arguments {
+		add(f.Arguments[i].Type)
+	}
+	return out
+}
+
+func functionComments(b *builder, send func(class, oid uint32, sub int16, text string) error) error {
+	for f := range catalog.FunctionsOf(b.env.View, b.env.Database.OID) {
+		if err := send(procClass, f.OID, 0, f.Comment); err != nil {
+			return err
+		}
+	}
+	return nil
 }

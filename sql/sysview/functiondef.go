@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
@@ -21,6 +22,9 @@ var procRows = sync.OnceValue(func() map[uint32]Row {
 
 // FunctionDef returns a function as pg_get_functiondef does; ok is false for aggregates too.
 func (n *Names) FunctionDef(oid uint32) (string, bool) {
+	if f := catalog.FunctionByOID(n.View, oid); f != nil && f.Database == n.Database.OID {
+		return userFunctionDef(n, f), true
+	}
 	p := procRows()[oid]
 	if p == nil {
 		return "", false
@@ -90,3 +94,85 @@ const (
 	cLanguage        = 13
 	sqlLanguage      = 14
 )
+
+// userFunctionDef returns the definition of a function of a user.
+func userFunctionDef(n *Names, f *catalog.Function) string {
+	schema, _ := n.SchemaName(f.Schema)
+	arguments, _ := n.FunctionArguments(f.OID)
+	kind := "FUNCTION"
+	if f.Kind == 'p' {
+		kind = "PROCEDURE"
+	}
+	var b strings.Builder
+	b.WriteString("CREATE OR REPLACE " + kind + " " + n.qualify(schema, f.Name, false) + "(" + arguments + ")\n")
+	if result, ok := n.FunctionResult(f.OID); ok {
+		b.WriteString(" RETURNS " + result + "\n")
+	}
+	b.WriteString(" LANGUAGE " + builtin.QuoteIdent(f.Language) + "\n")
+	if marks := userFunctionMarks(f); len(marks) > 0 {
+		b.WriteString(" " + strings.Join(marks, " ") + "\n")
+	}
+	for _, s := range f.Settings {
+		name, value, _ := strings.Cut(s, "=")
+		b.WriteString(" SET " + builtin.QuoteIdent(name) + " TO " + settingText(name, value) + "\n")
+	}
+	if text, ok := FunctionBody(n, f.OID); ok {
+		return b.String() + text + "\n"
+	}
+	quote := "$" + strings.ToLower(kind)
+	for strings.Contains(f.Source, quote) {
+		quote += "x"
+	}
+	b.WriteString("AS " + quote + "$" + f.Source + quote + "$\n")
+	return b.String()
+}
+
+// settingText quotes the value of a SET clause; lists of names are quoted one by one.
+func settingText(name, value string) string {
+	switch name {
+	case "search_path", "temp_tablespaces", "local_preload_libraries", "session_preload_libraries",
+		"shared_preload_libraries", "unix_socket_directories":
+		parts := splitTypes(value)
+		for i := range parts {
+			if name, err := SplitName(parts[i]); err == nil && len(name) == 1 {
+				parts[i] = name[0]
+			}
+			parts[i] = builtin.QuoteLiteral(parts[i])
+		}
+		return strings.Join(parts, ", ")
+	}
+	return builtin.QuoteLiteral(value)
+}
+
+// userFunctionMarks is functionMarks for a function of a user.
+func userFunctionMarks(f *catalog.Function) []string {
+	var out []string
+	add := func(on bool, mark string) {
+		if on {
+			out = append(out, mark)
+		}
+	}
+	add(f.Volatility == 'i', "IMMUTABLE")
+	add(f.Volatility == 's', "STABLE")
+	add(f.Parallel == 's', "PARALLEL SAFE")
+	add(f.Parallel == 'r', "PARALLEL RESTRICTED")
+	add(f.Strict, "STRICT")
+	add(f.SecurityDefiner, "SECURITY DEFINER")
+	add(f.Leakproof, "LEAKPROOF")
+	add(f.Cost != 100, "COST "+strconv.FormatFloat(float64(f.Cost), 'g', -1, 32))
+	add(f.Rows > 0 && f.Rows != 1000, "ROWS "+strconv.FormatFloat(float64(f.Rows), 'g', -1, 32))
+	return out
+}
+
+// FunctionBody returns the body of a function as pg_get_function_sqlbody does; ok is false if it is a
+// string.
+func FunctionBody(n *Names, oid uint32) (text string, ok bool) {
+	f := catalog.FunctionByOID(n.View, oid)
+	if f == nil || f.Database != n.Database.OID || !f.Atomic && len(f.Body) == 0 {
+		return "", false
+	}
+	if n.BodyText == nil {
+		return strings.Join(f.Body, ";\n"), true
+	}
+	return n.BodyText(f), true
+}

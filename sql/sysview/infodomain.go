@@ -119,9 +119,16 @@ func routines(b *builder) error {
 		return r.text("parameter_style", "GENERAL").text("is_deterministic", yesNo(p.char("provolatile") == 'i')).
 			text("sql_data_access", "MODIFIES").text("is_null_call", yesNo(p.bool("proisstrict"))).
 			text("schema_level_routine", "YES").
-			int("max_dynamic_result_sets", 0).text("security_type", "INVOKER").text("as_locator", "NO").
+			int("max_dynamic_result_sets", 0).text("security_type", securityType(p)).text("as_locator", "NO").
 			text("is_udt_dependent", "NO").send()
 	})
+}
+
+func securityType(p *reader) string {
+	if p.bool("prosecdef") {
+		return "DEFINER"
+	}
+	return "INVOKER"
 }
 
 func upperOr(language string) types.Datum {
@@ -139,8 +146,8 @@ var parameterModes = map[byte]string{'i': "IN", 'o': "OUT", 'b': "INOUT", 'v': "
 
 func parameters(b *builder) error {
 	return b.env.each("pg_proc", func(r *reader) error {
-		p := pgcatalog.ProcByOID(r.oid("oid"))
-		if p == nil || !b.canSee(catalog.BootstrapRole) {
+		p := procOf(&b.env.Names, r.oid("oid"))
+		if p == nil || !b.canSee(r.oid("proowner")) {
 			return nil
 		}
 		all := p.AllArgTypes
@@ -173,7 +180,7 @@ func parameter(b *builder, r *reader, p *pgcatalog.Proc, i int, t types.OID) err
 		text("udt_name", typeName).
 		text("dtd_identifier", strconv.Itoa(i+1))
 	if d := i - (len(p.ArgTypes) - len(p.Defaults)); d >= 0 && d < len(p.Defaults) && p.AllArgTypes == nil {
-		row.text("parameter_default", p.Defaults[d])
+		row.text("parameter_default", defaultText(&b.env.Names, p, d))
 	}
 	return row.send()
 }

@@ -23,6 +23,9 @@ type Names struct {
 	// ViewText returns the query of a view as pg_get_viewdef does. Lists continue on another line
 	// beyond width. If it is nil, the stored text is returned.
 	ViewText func(view *catalog.Table, pretty bool, width int) string
+	// BodyText returns the body of a function as pg_get_function_sqlbody does. If it is nil, the stored
+	// text is returned.
+	BodyText func(f *catalog.Function) string
 }
 
 const pgCatalog = "pg_catalog"

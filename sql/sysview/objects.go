@@ -116,7 +116,7 @@ func (n *Names) Name(kind builtin.ObjectKind, oid uint32) (schema, name string, 
 	case builtin.ObjType:
 		return n.TypeName(oid)
 	case builtin.ObjFunction, builtin.ObjProcedure:
-		if p := pgcatalog.ProcByOID(oid); p != nil {
+		if p := procOf(n, oid); p != nil {
 			return p.Namespace, p.Name, true
 		}
 	case builtin.ObjOperator:
@@ -178,7 +178,7 @@ func (n *Names) Visible(kind builtin.ObjectKind, oid uint32) (visible, ok bool) 
 	case builtin.ObjOpClass, builtin.ObjOpFamily:
 		return true, true
 	case builtin.ObjFunction, builtin.ObjProcedure:
-		return n.procVisible(pgcatalog.ProcByOID(oid)), true
+		return n.procVisible(procOf(n, oid)), true
 	case builtin.ObjCollation:
 		return n.first([]string{name}, n.collationIn) == oid, true
 	case builtin.ObjStatistics:
@@ -272,3 +272,6 @@ func (o Objects) StatisticsExpressions(oid uint32) ([]string, bool) {
 func (o Objects) Expression(node string, relation uint32, pretty bool) (string, bool) {
 	return o.Names.Expression(relation, node, pretty), true
 }
+
+// FunctionBody implements builtin.DefinitionInfo.
+func (o Objects) FunctionBody(oid uint32) (string, bool) { return FunctionBody(o.Names, oid) }

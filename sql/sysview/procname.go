@@ -2,10 +2,13 @@ package sysview
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
@@ -19,8 +22,14 @@ func (n *Names) procs(parts []string) []*pgcatalog.Proc {
 	}
 	var out []*pgcatalog.Proc
 	for _, s := range schemas {
+		here := function.Named(n.View, n.Database.OID, s, name)
 		for _, p := range pgcatalog.ProcsByName(name) {
-			if p.Namespace == s && !slices.ContainsFunc(out,
+			if p.Namespace == s {
+				here = append(here, p)
+			}
+		}
+		for _, p := range here {
+			if !slices.ContainsFunc(out,
 				func(q *pgcatalog.Proc) bool { return slices.Equal(q.ArgTypes, p.ArgTypes) }) {
 				out = append(out, p)
 			}
@@ -161,17 +170,17 @@ func operatorArguments(n int) error {
 // ProcName returns a function's name as regproc prints it: qualified unless the bare name finds
 // only this function.
 func (n *Names) ProcName(oid uint32) (string, bool) {
-	p := pgcatalog.ProcByOID(oid)
+	p := procOf(n, oid)
 	if p == nil {
 		return "", false
 	}
 	list := n.procs([]string{p.Name})
-	return n.qualify(p.Namespace, p.Name, len(list) == 1 && list[0] == p), true
+	return n.qualify(p.Namespace, p.Name, len(list) == 1 && list[0].OID == p.OID), true
 }
 
 // Signature returns a function as regprocedure prints it: name(types).
 func (n *Names) Signature(oid uint32) (string, bool) {
-	p := pgcatalog.ProcByOID(oid)
+	p := procOf(n, oid)
 	if p == nil {
 		return "", false
 	}
@@ -179,7 +188,7 @@ func (n *Names) Signature(oid uint32) (string, bool) {
 }
 
 func (n *Names) procVisible(p *pgcatalog.Proc) bool {
-	return slices.Contains(n.procs([]string{p.Name}), p)
+	return slices.ContainsFunc(n.procs([]string{p.Name}), func(q *pgcatalog.Proc) bool { return q.OID == p.OID })
 }
 
 func (n *Names) typeList(oids []uint32) string {
@@ -216,4 +225,13 @@ func (n *Names) OperatorSignature(oid uint32) (string, bool) {
 		return n.FormatType(t, -1)
 	}
 	return o.Name + "(" + side(o.Left) + "," + side(o.Right) + ")", true
+}
+
+// FunctionName returns a function as expressions name it: qualified unless the bare name finds it.
+func FunctionName(n *Names, oid uint32) string {
+	p := procOf(n, oid)
+	if p == nil {
+		return catalog.StoredFunctionName + strconv.FormatUint(uint64(oid), 10)
+	}
+	return n.qualify(p.Namespace, p.Name, n.procVisible(p))
 }

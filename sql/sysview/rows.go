@@ -79,6 +79,7 @@ func catalogSources() map[string]source {
 		"pg_rewrite":     pgRewrite,
 		"pg_type":        pgType,
 		"pg_enum":        pgEnum,
+		"pg_proc":        pgProc,
 		"pg_depend":      pgDepend,
 		"pg_extension":   pgExtension,
 		"pg_init_privs":  pgInitPrivs,

@@ -65,6 +65,9 @@ type Env struct {
 	// TypeOut returns the SQL name of a type of a user; if it is nil, types have the names of stored
 	// expressions.
 	TypeOut func(oid OID) string
+	// FunctionOut returns the SQL name of a function of a user, with its schema if that is needed; if it is
+	// nil, functions have the names of stored expressions.
+	FunctionOut func(oid OID) string
 	// Uncommitted has the enums that the transaction has changed, for tasks on other nodes.
 	Uncommitted []Enum
 }
