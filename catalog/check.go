@@ -258,6 +258,10 @@ func checkIndexKey(t *Table, x *Index) error {
 		return fmt.Errorf("%d expressions for %d places", len(x.Expressions), expressions)
 	case len(x.Order) > len(x.Columns):
 		return fmt.Errorf("orders of %d columns for %d", len(x.Order), len(x.Columns))
+	case !slices.Contains([]AccessMethod{BTree, Hash, GIN, BRIN, SPGiST}, x.Method):
+		return fmt.Errorf("unknown access method %q", x.Method)
+	case x.Method != BTree && (x.Unique || x.Primary || x.Global):
+		return fmt.Errorf("access method %s has no unique or global indexes", x.Method)
 	case x.State > IndexBuilding:
 		return fmt.Errorf("unknown state %d", x.State)
 	case x.Primary && (x.Global || x.State != IndexPublic || expressions > 0):

@@ -192,6 +192,7 @@ func (d *attNumDecoder) index(p *pb.Index) Index {
 		Include:          d.nums(p.GetInclude()),
 		NullsNotDistinct: p.GetNullsNotDistinct(), Global: p.GetGlobal(), State: IndexState(p.GetState()),
 		Options: p.GetOptions(), Classes: p.GetClasses(), Targets: p.GetStatisticsTargets(),
+		Method: AccessMethod(p.GetMethod()),
 	}
 	for _, o := range p.GetOrder() {
 		x.Order = append(x.Order, KeyOrder(o))

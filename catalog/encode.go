@@ -155,7 +155,7 @@ func encodeIndex(x *Index) *pb.Index {
 		Expressions: x.Expressions, Predicate: x.Predicate, Include: encodeAttNums(x.Include),
 		NullsNotDistinct: x.NullsNotDistinct,
 		Global:           x.Global, State: uint32(x.State), Options: x.Options, Classes: x.Classes,
-		StatisticsTargets: x.Targets,
+		StatisticsTargets: x.Targets, Method: string(x.Method),
 	}
 	for _, o := range x.Order {
 		p.Order = append(p.Order, byte(o))

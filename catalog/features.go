@@ -77,6 +77,10 @@ var features = []feature{
 	},
 	{clusterversion.Views, "views", []protoreflect.FullName{"sherd.catalog.Table.view"}, nil},
 	{
+		clusterversion.AccessMethods, "indexes of access methods other than btree",
+		[]protoreflect.FullName{"sherd.catalog.Index.method"}, nil,
+	},
+	{
 		clusterversion.UserTypes, "types of CREATE TYPE",
 		[]protoreflect.FullName{"sherd.catalog.Object.type"}, nil,
 	},

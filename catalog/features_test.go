@@ -71,7 +71,7 @@ func TestFeatures(t *testing.T) {
 	}
 	format(clusterversion.First)
 	validation := &Job{ID: 9, Kind: ValidationJob, State: JobRunning, Payload: []byte("{}")}
-	later := slices.Concat(classOps(), hotOps(), zoneOps(), forwardingOps(t), segmentOps(), resegmentOps()[:1], prefixOps(), lostOps(), statisticsOps(), targetOps(), extendedOps(), viewOps()[1:], typeOps(), domainOps(), functionOps(), []op{{kind: putOp, key: keyOf(validation), desc: validation}})
+	later := slices.Concat(classOps(), methodOps(), hotOps(), zoneOps(), forwardingOps(t), segmentOps(), resegmentOps()[:1], prefixOps(), lostOps(), statisticsOps(), targetOps(), extendedOps(), viewOps()[1:], typeOps(), domainOps(), functionOps(), []op{{kind: putOp, key: keyOf(validation), desc: validation}})
 	seen := map[int]bool{}
 	for _, o := range later {
 		uses := usesOf(o.desc)

@@ -33,8 +33,30 @@ type Index struct {
 	// Options are the storage parameters as the user wrote them. Global follows from scope only if
 	// it is one of them.
 	Options map[string]string
+	Method  AccessMethod
 	// Targets are the statistics targets of the key columns plus 1; 0, or an empty list, is the default.
 	Targets []uint32
+}
+
+// AccessMethod is how the entries of an index are made of its keys, and what it is shown as.
+type AccessMethod string
+
+// Access methods. Entries of GIN have terms of the values of the keys (package gin of sql), those of
+// the others the values themselves, in their order.
+const (
+	BTree  AccessMethod = ""
+	Hash   AccessMethod = "hash"
+	GIN    AccessMethod = "gin"
+	BRIN   AccessMethod = "brin"
+	SPGiST AccessMethod = "spgist"
+)
+
+// String returns the name of the method.
+func (m AccessMethod) String() string {
+	if m == BTree {
+		return "btree"
+	}
+	return string(m)
 }
 
 // KeyOrder is pg_index.indoption.

@@ -61,11 +61,36 @@ func TestIndexClassesFormat(t *testing.T) {
 	}
 }
 
+// methodOps are those of laterOps with an access method.
+func methodOps() []op {
+	ops := laterOps()
+	x := &ops[0].desc.(*Table).Indexes[0]
+	x.Method, x.Unique, x.NullsNotDistinct, x.Global = GIN, false, false, false
+	ops[0].desc.(*Table).Constraints = nil
+	return ops
+}
+
+// TestIndexMethodFormat: the access method of an index is kept.
+func TestIndexMethodFormat(t *testing.T) {
+	ops := methodOps()
+	data, err := encodeBatch(ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := decodeEntry(golden(t, "index-method.v1", data))
+	if err != nil || !reflect.DeepEqual(e.ops, ops) {
+		t.Errorf("%+v, %v", e.ops, err)
+	}
+}
+
 func TestIndexChecks(t *testing.T) {
 	for name, spoil := range map[string]func(*Index){
 		"no expression":        func(x *Index) { x.Expressions = nil },
 		"too many orders":      func(x *Index) { x.Order = make([]KeyOrder, 3) },
 		"unknown state":        func(x *Index) { x.State = 9 },
+		"unknown method":       func(x *Index) { x.Method = "heap" },
+		"unique hash":          func(x *Index) { x.Method = Hash },
+		"global terms":         func(x *Index) { x.Method, x.Unique, x.NullsNotDistinct = GIN, false, false },
 		"unknown column":       func(x *Index) { x.Columns[0] = 7 },
 		"unknown extra column": func(x *Index) { x.Include[0] = 7 },
 		"no storage id":        func(x *Index) { x.StorageID = 0 },

@@ -2791,6 +2791,7 @@ type Index struct {
 	Options           map[string]string      `protobuf:"bytes,15,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Classes           []uint32               `protobuf:"varint,16,rep,packed,name=classes,proto3" json:"classes,omitempty"`                                              // operator classes of the columns; 0 is the default one of the type, empty is 0 for all
 	StatisticsTargets []uint32               `protobuf:"varint,17,rep,packed,name=statistics_targets,json=statisticsTargets,proto3" json:"statistics_targets,omitempty"` // of the columns, plus 1; 0 is the default, empty is 0 for all
+	Method            string                 `protobuf:"bytes,18,opt,name=method,proto3" json:"method,omitempty"`                                                        // access method: hash, gin, brin or spgist; empty is btree
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -2942,6 +2943,13 @@ func (x *Index) GetStatisticsTargets() []uint32 {
 		return x.StatisticsTargets
 	}
 	return nil
+}
+
+func (x *Index) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
 }
 
 type Role struct {
@@ -5560,7 +5568,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05match\x18\x04 \x01(\rR\x05match\x12\x1b\n" +
 	"\ton_update\x18\x05 \x01(\rR\bonUpdate\x12\x1b\n" +
 	"\ton_delete\x18\x06 \x01(\rR\bonDelete\x12%\n" +
-	"\x0edelete_columns\x18\a \x03(\x05R\rdeleteColumns\"\xc0\x04\n" +
+	"\x0edelete_columns\x18\a \x03(\x05R\rdeleteColumns\"\xd8\x04\n" +
 	"\x05Index\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
@@ -5580,7 +5588,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\x05state\x18\x0e \x01(\rR\x05state\x12;\n" +
 	"\aoptions\x18\x0f \x03(\v2!.sherd.catalog.Index.OptionsEntryR\aoptions\x12\x18\n" +
 	"\aclasses\x18\x10 \x03(\rR\aclasses\x12-\n" +
-	"\x12statistics_targets\x18\x11 \x03(\rR\x11statisticsTargets\x1a:\n" +
+	"\x12statistics_targets\x18\x11 \x03(\rR\x11statisticsTargets\x12\x16\n" +
+	"\x06method\x18\x12 \x01(\tR\x06method\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x03\n" +

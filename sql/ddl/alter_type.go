@@ -248,13 +248,29 @@ func (d *draft) reread() error {
 		c.Generated = deparse.Expr(e)
 	}
 	for i := range d.t.Indexes {
-		err := d.indexExpressions(&d.t.Indexes[i],
-			func(_ string, e query.Expr) (string, error) { return deparse.Expr(e), checkIndexType(e.Type()) })
-		if err != nil {
+		if err := d.recheckIndex(&d.t.Indexes[i]); err != nil {
 			return err
 		}
 	}
 	return recheckStatistics(d)
+}
+
+// recheckIndex prints the expressions of an index again, and refuses types that it cannot have.
+func (d *draft) recheckIndex(x *catalog.Index) error {
+	var places []int // of the expressions
+	for i, att := range x.Columns {
+		if att == 0 {
+			places = append(places, i)
+		}
+	}
+	return d.indexExpressions(x, func(_ string, e query.Expr) (string, error) {
+		if len(places) == 0 { // the predicate
+			return deparse.Expr(e), nil
+		}
+		at := places[0]
+		places = places[1:]
+		return deparse.Expr(e), d.checkIndexKey(x.Method, e.Type(), x.ClassOf(at))
+	})
 }
 
 // checkIndexed refuses a type that an index on the column cannot have. An index with expressions
@@ -269,7 +285,7 @@ func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
 			if att != col.AttNum {
 				continue
 			}
-			if err := d.checkIndexKey(oid, x.ClassOf(k)); err != nil {
+			if err := d.checkIndexKey(x.Method, oid, x.ClassOf(k)); err != nil {
 				return err
 			}
 		}
@@ -287,15 +303,12 @@ func (d *draft) checkIndexed(col *catalog.Column, oid types.OID) error {
 
 // checkIndexKey refuses a type that cannot be indexed, or not with the operator class that the
 // index names.
-func (d *draft) checkIndexKey(oid types.OID, class catalog.OID) error {
-	if err := checkIndexType(oid); err != nil {
+func (d *draft) checkIndexKey(method catalog.AccessMethod, oid types.OID, class catalog.OID) error {
+	c, named := pgcatalog.ClassByOID(class)
+	if err := checkIndexType(method, oid, named); err != nil || !named {
 		return err
 	}
-	c, ok := pgcatalog.ClassByOID(class)
-	if !ok {
-		return nil
-	}
-	_, err := d.operatorClass(oid, []string{c.Name})
+	_, err := d.operatorClass(method, oid, []string{c.Name})
 	return err
 }
 

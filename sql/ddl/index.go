@@ -16,16 +16,23 @@ import (
 // their rows, "global" by the indexed values.
 const optionScope = "scope"
 
-// indexOptions are the storage parameters of indexes. They are stored, and only the scope has an
-// effect.
-var indexOptions = map[string]optionRule{
-	"fillfactor":        {intOption, 10, 100},
-	"deduplicate_items": {boolOption, 0, 0},
-	optionScope:         {textOption, 0, 0},
+// indexOptions are the storage parameters of indexes, by access method. They are stored, and only the
+// scope has an effect.
+var indexOptions = map[string]map[string]optionRule{
+	"btree": {
+		"fillfactor": {intOption, 10, 100}, "deduplicate_items": {boolOption, 0, 0}, optionScope: {textOption, 0, 0},
+	},
+	"hash":   {"fillfactor": {intOption, 10, 100}},
+	"spgist": {"fillfactor": {intOption, 10, 100}},
+	"gin":    {"fastupdate": {boolOption, 0, 0}, "gin_pending_list_limit": {intOption, 64, maxKilobytes}},
+	"brin":   {"pages_per_range": {intOption, 1, 131072}, "autosummarize": {boolOption, 0, 0}},
 }
 
+const maxKilobytes = 1<<31 - 1
+
 func (r *runner) createIndex(n *pg_query.IndexStmt) error {
-	if err := checkAccessMethod(n.AccessMethod); err != nil {
+	method, err := accessMethod(n)
+	if err != nil {
 		return err
 	}
 	if n.TableSpace != "" && n.TableSpace != "pg_default" {
@@ -45,7 +52,7 @@ func (r *runner) createIndex(n *pg_query.IndexStmt) error {
 			return err
 		}
 		d := &draft{change: c, t: t.Clone(), was: t, filled: c.rowsOf(t)}
-		done, err := d.index(n)
+		done, err := d.index(n, method)
 		if err != nil || done {
 			return err
 		}
@@ -56,20 +63,9 @@ func (r *runner) createIndex(n *pg_query.IndexStmt) error {
 	})
 }
 
-func checkAccessMethod(name string) error {
-	switch name {
-	case "", "btree", "hash":
-		return nil
-	case "gin", "gist", "spgist", "brin":
-		return pgerr.Unsupported("indexes of access method %s are not supported yet", name).
-			WithHint("Index the fields that queries compare, as in CREATE INDEX ON t ((doc ->> 'Field')).")
-	}
-	return pgerr.New(pgerr.UndefinedObject, `access method "%s" does not exist`, name)
-}
-
 // index adds the index of a CREATE INDEX; skipped is set if IF NOT EXISTS has found an index of
 // that name.
-func (d *draft) index(n *pg_query.IndexStmt) (skipped bool, err error) {
+func (d *draft) index(n *pg_query.IndexStmt, method catalog.AccessMethod) (skipped bool, err error) {
 	if n.Idxname != "" {
 		if other, _ := d.view.Relation(d.t.Schema, n.Idxname); other != nil {
 			if !n.IfNotExists {
@@ -79,8 +75,8 @@ func (d *draft) index(n *pg_query.IndexStmt) (skipped bool, err error) {
 			return true, nil
 		}
 	}
-	x := catalog.Index{Name: n.Idxname, Unique: n.Unique, NullsNotDistinct: n.NullsNotDistinct}
-	if x.Options, err = d.indexOptions(n.Options, false); err != nil {
+	x := catalog.Index{Name: n.Idxname, Unique: n.Unique, NullsNotDistinct: n.NullsNotDistinct, Method: method}
+	if x.Options, err = indexOptionsOf(method, n.Options, false); err != nil {
 		return false, err
 	}
 	names, err := d.indexKeys(&x, n.IndexParams)
@@ -103,13 +99,13 @@ func (d *draft) index(n *pg_query.IndexStmt) (skipped bool, err error) {
 	return false, err
 }
 
-// indexOptions reads WITH (…) of an index, or the names of RESET (…).
-func (d *draft) indexOptions(list []*pg_query.Node, reset bool) (map[string]string, error) {
+// indexOptionsOf reads WITH (…) of an index, or the names of RESET (…).
+func indexOptionsOf(method catalog.AccessMethod, list []*pg_query.Node, reset bool) (map[string]string, error) {
 	var out map[string]string
 	for _, node := range list {
 		e := node.GetDefElem()
 		name := strings.ToLower(e.Defname)
-		rule, known := indexOptions[name]
+		rule, known := indexOptions[method.String()][name]
 		if !known || e.Defnamespace != "" {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, `unrecognized parameter "%s"`, e.Defname)
 		}
@@ -319,7 +315,8 @@ func (r *runner) alterIndex(n *pg_query.AlterTableStmt) error {
 }
 
 func (d *draft) changeIndexOptions(x *catalog.Index, k *pg_query.AlterTableCmd) error {
-	o, err := d.indexOptions(k.Def.GetList().GetItems(), k.Subtype == pg_query.AlterTableType_AT_ResetRelOptions)
+	reset := k.Subtype == pg_query.AlterTableType_AT_ResetRelOptions
+	o, err := indexOptionsOf(x.Method, k.Def.GetList().GetItems(), reset)
 	if err != nil {
 		return err
 	}

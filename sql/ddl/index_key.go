@@ -10,10 +10,48 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/deparse"
+	"github.com/sherddb/sherd/sql/gin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
+
+// accessMethod returns the access method of a CREATE INDEX. It refuses what the method cannot do.
+func accessMethod(n *pg_query.IndexStmt) (catalog.AccessMethod, error) {
+	method, multi := catalog.AccessMethod(n.AccessMethod), true
+	switch n.AccessMethod {
+	case "", "btree":
+		return catalog.BTree, nil
+	case "hash", "spgist":
+		multi = false
+	case "gin", "brin":
+	case "gist":
+		return "", pgerr.Unsupported("indexes of access method gist are not supported yet").
+			WithHint("Use btree for values that are compared, and gin for jsonb and arrays.")
+	default:
+		return "", pgerr.New(pgerr.UndefinedObject, `access method "%s" does not exist`, n.AccessMethod)
+	}
+	refuse := func(what string) error {
+		return pgerr.Unsupported(`access method "%s" does not support %s`, n.AccessMethod, what)
+	}
+	switch {
+	case n.Unique:
+		return "", refuse("unique indexes")
+	case len(n.IndexIncludingParams) > 0 && method != catalog.SPGiST:
+		return "", refuse("included columns")
+	case len(n.IndexParams) > 1 && !multi:
+		return "", refuse("multicolumn indexes")
+	}
+	for _, p := range n.IndexParams {
+		switch el := p.GetIndexElem(); {
+		case el.Ordering != pg_query.SortByDir_SORTBY_DEFAULT:
+			return "", refuse("ASC/DESC options")
+		case el.NullsOrdering != pg_query.SortByNulls_SORTBY_NULLS_DEFAULT:
+			return "", refuse("NULLS FIRST/LAST options")
+		}
+	}
+	return method, nil
+}
 
 // indexKeys reads the columns and expressions of an index, and returns the parts of a generated
 // name.
@@ -26,7 +64,7 @@ func (d *draft) indexKeys(x *catalog.Index, list []*pg_query.Node) ([]string, er
 			return nil, err
 		}
 		names = append(names, name)
-		if err := checkIndexType(oid); err != nil {
+		if err := checkIndexType(x.Method, oid, len(el.Opclass) > 0); err != nil {
 			return nil, err
 		}
 		if len(el.Collation) > 0 {
@@ -34,7 +72,7 @@ func (d *draft) indexKeys(x *catalog.Index, list []*pg_query.Node) ([]string, er
 				return nil, err
 			}
 		}
-		class, err := d.operatorClass(oid, texts(el.Opclass))
+		class, err := d.operatorClass(x.Method, oid, texts(el.Opclass))
 		if err != nil {
 			return nil, err
 		}
@@ -98,14 +136,17 @@ func errSystemColumnIndex() error {
 	return pgerr.Unsupported("index creation on system columns is not supported")
 }
 
-func checkIndexType(oid types.OID) error {
-	if pgcatalog.SortOpsOf(oid) == nil {
-		return pgerr.New(pgerr.UndefinedObject, `data type %s has no default operator class for access method "btree"`,
-			pgcatalog.FormatType(oid, -1)).
+// checkIndexType refuses a type that an access method cannot index. class: the index names an operator
+// class.
+func checkIndexType(method catalog.AccessMethod, oid types.OID, class bool) error {
+	_, usual := pgcatalog.DefaultClass(method.String(), oid)
+	if !usual && !class {
+		return pgerr.New(pgerr.UndefinedObject, `data type %s has no default operator class for access method "%s"`,
+			pgcatalog.FormatType(oid, -1), method).
 			WithHint("You must specify an operator class for the index or define a default operator class for the " +
 				"data type.")
 	}
-	if !types.CanKey(oid) {
+	if !types.CanKey(oid) || usual && method == catalog.GIN && gin.ClassOf(oid, 0) == gin.None {
 		return pgerr.Unsupported("values of type %s cannot be indexed", pgcatalog.FormatType(oid, -1)).
 			WithHint("Index an expression of another type, such as text or a number.")
 	}
@@ -113,24 +154,26 @@ func checkIndexType(oid types.OID) error {
 }
 
 // operatorClass returns the operator class that an index names for a key of some type; 0 is the
-// default class. All accepted classes order values like the default, because text is compared by
-// bytes; they are stored only to print the definition.
-func (d *draft) operatorClass(oid types.OID, names []string) (catalog.OID, error) {
+// default class. Except for GIN, all accepted classes order values like the default, because text is
+// compared by bytes; they are stored only to print the definition.
+func (d *draft) operatorClass(method catalog.AccessMethod, oid types.OID, names []string) (catalog.OID, error) {
 	if len(names) == 0 {
 		return 0, nil
 	}
+	undefined := pgerr.New(pgerr.UndefinedObject, `operator class "%s" does not exist for access method "%s"`,
+		strings.Join(names, "."), method)
 	name, qualified := names[len(names)-1], len(names) > 1
 	if qualified {
 		if schema := names[len(names)-2]; schema != "pg_catalog" {
 			if !catalog.IsBuiltinSchema(schema) && d.view.SchemaByName(d.Database, schema) == nil {
 				return 0, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, schema)
 			}
-			return 0, undefinedClass(names)
+			return 0, undefined
 		}
 	}
-	class, ok := pgcatalog.ClassNamed(name)
+	class, ok := pgcatalog.ClassNamed(method.String(), name)
 	if !ok {
-		return 0, undefinedClass(names)
+		return 0, undefined
 	}
 	usual := pgcatalog.SortOpsOf(oid)
 	switch {
@@ -145,11 +188,6 @@ func (d *draft) operatorClass(oid types.OID, names []string) (catalog.OID, error
 		return 0, nil
 	}
 	return class.OID, nil
-}
-
-func undefinedClass(names []string) *pgerr.Error {
-	return pgerr.New(pgerr.UndefinedObject, `operator class "%s" does not exist for access method "btree"`,
-		strings.Join(names, "."))
 }
 
 // included reads INCLUDE.

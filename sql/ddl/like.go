@@ -209,7 +209,7 @@ func (d *draft) copyIndexes() error {
 			if err != nil {
 				return err
 			}
-			if _, err := d.index(n); err != nil {
+			if _, err := d.index(n, x.Method); err != nil {
 				return err
 			}
 		}
@@ -266,7 +266,8 @@ func (d *draft) sameKey(own *catalog.Index, from *catalog.Table, x *catalog.Inde
 		}
 		return out
 	}
-	return own.Unique == x.Unique && own.Primary == x.Primary && own.Predicate == x.Predicate &&
+	return own.Unique == x.Unique && own.Method == x.Method && own.Primary == x.Primary &&
+		own.Predicate == x.Predicate &&
 		slices.Equal(own.Expressions, x.Expressions) &&
 		slices.Equal(own.Order, x.Order) && slices.Equal(own.Classes, x.Classes) &&
 		slices.Equal(names(d.t, own.Columns), names(from, x.Columns))

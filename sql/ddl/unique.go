@@ -69,7 +69,7 @@ func (d *draft) addUniqueIndex(u pendingUnique) error {
 		x.Include = append(x.Include, col.AttNum)
 		names = append(names, col.Name)
 	}
-	if x.Options, err = d.indexOptions(u.k.Options, false); err != nil {
+	if x.Options, err = indexOptionsOf(catalog.BTree, u.k.Options, false); err != nil {
 		return err
 	}
 	if x.Name = u.k.Conname; x.Name == "" && u.primary {
@@ -122,7 +122,7 @@ func (d *draft) uniqueColumns(x *catalog.Index, u pendingUnique) ([]string, erro
 			return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" appears twice in unique constraint`, name).
 				At(d.pos(u.k.Location))
 		}
-		if err := checkIndexType(col.Type); err != nil {
+		if err := checkIndexType(catalog.BTree, col.Type, false); err != nil {
 			return nil, err
 		}
 		x.Columns = append(x.Columns, col.AttNum)

@@ -138,6 +138,7 @@ type fillOp struct {
 	row  types.Row
 	next types.Row
 	read types.RowReader
+	list []table.Entry
 	buf  []byte
 }
 
@@ -197,7 +198,7 @@ func (o *fillOp) Run(x *operator.Execution, emit Emit) error {
 	return emit(o.next)
 }
 
-// take adds the entry of a row.
+// take adds the entries of a row.
 func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
 	if o.node.Beside {
 		_, err := lockRow(c, o.rule.Table, key, txn.LockRequest{Mode: txn.Share, T: maxT}, "indexing")
@@ -211,18 +212,26 @@ func (o *fillOp) take(c *Ctx, key, value []byte, emit Emit) error {
 	if err := o.rule.Table.Decode(&o.read, o.row, value); err != nil {
 		return err
 	}
-	e, buf, err := o.rule.Indexes[0].Entry(&c.Ctx, o.row, key, o.buf[:0])
-	o.buf = buf
-	if err != nil || e.Key == nil {
-		return err
+	list, buf, err := o.rule.Indexes[0].Entries(&c.Ctx, o.row, key, o.list[:0], o.buf[:0])
+	o.list, o.buf = list, buf
+	for _, e := range list {
+		if err == nil {
+			err = o.add(c, &e, value, emit)
+		}
 	}
+	return err
+}
+
+// add adds an entry of a row.
+func (o *fillOp) add(c *Ctx, e *table.Entry, value []byte, emit Emit) error {
 	if e.Index.Def.Global {
 		o.next[0], o.next[1] = types.NewBytes(aliasString(e.Key)), types.NewBytes(aliasString(e.Value))
 		o.next[2] = types.NewBool(e.Exclusive)
 		o.next[3], o.next[4] = types.NewBytes(aliasString(value)), types.NewInt(int64(e.Bucket))
 		return emit(o.next)
 	}
-	if !e.Exclusive {
+	// That of a term is put again: a writer that changed the row has not put those which stayed.
+	if !e.Exclusive && e.Index.Def.Method != catalog.GIN {
 		if existing, err := newestEntry(c, e.Index, e.Key); err != nil || existing != nil {
 			return err
 		}

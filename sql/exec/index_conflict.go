@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/table"
@@ -19,8 +21,8 @@ import (
 type proposal struct {
 	bucket  shardmap.Bucket
 	write   Write
-	entries []table.Entry // of the proposed row, by rule; without a key: none
-	claimed []bool        // by rule
+	entries []table.Entry // of the proposed row
+	claimed []bool        // by rule; one that claims has one entry at most
 	owner   []byte        // key of the row that it conflicts with
 }
 
@@ -32,11 +34,10 @@ func (in *insertion) propose(bucket shardmap.Bucket, w Write) error {
 	p := &proposal{bucket: bucket, write: w, claimed: make([]bool, len(in.o.rule.Indexes))}
 	p.write.Key, p.write.Value = append([]byte(nil), w.Key...), append([]byte(nil), w.Value...)
 	for _, x := range in.o.rule.Indexes {
-		e, _, err := x.Entry(&in.c.Ctx, in.o.next, w.Key, nil)
-		if err != nil {
+		var err error
+		if p.entries, _, err = x.Entries(&in.c.Ctx, in.o.next, w.Key, p.entries, nil); err != nil {
 			return err
 		}
-		p.entries = append(p.entries, e)
 	}
 	in.proposals = append(in.proposals, p)
 	if len(in.proposals) < stageRows {
@@ -94,8 +95,8 @@ func (in *insertion) claim(batch []*proposal) error {
 	byPlace := make(map[int64]*proposal, len(batch))
 	for _, p := range batch {
 		byPlace[p.write.Place] = p
-		for _, i := range in.o.node.OnConflict.Arbiters {
-			if e := p.entries[i]; e.Exclusive && e.Key != nil {
+		for _, e := range p.entries {
+			if e.Exclusive && slices.Contains(in.o.node.OnConflict.Arbiters, e.Index.At) {
 				in.out.add(e.Bucket, entryWrite(WriteClaim, e, nil, p.write.Place))
 			}
 		}
@@ -157,18 +158,18 @@ func (in *insertion) follow(batch []*proposal, parts []*part) error {
 
 // release removes the claimed entries of a row that is not inserted.
 func (in *insertion) release(p *proposal) {
-	for i, mine := range p.claimed {
-		if mine {
-			in.out.add(p.entries[i].Bucket, entryWrite(WriteUnentry, p.entries[i], nil, 0))
-			p.claimed[i] = false
+	for _, e := range p.entries {
+		if p.claimed[e.Index.At] {
+			in.out.add(e.Bucket, entryWrite(WriteUnentry, e, nil, 0))
+			p.claimed[e.Index.At] = false
 		}
 	}
 }
 
 // complete adds the entries of an inserted row that it has not claimed.
 func (in *insertion) complete(p *proposal) {
-	for i, e := range p.entries {
-		if e.Key != nil && !p.claimed[i] {
+	for _, e := range p.entries {
+		if !p.claimed[e.Index.At] {
 			in.out.add(e.Bucket, entryWrite(WriteEntry, e, p.write.Value, 0))
 		}
 	}

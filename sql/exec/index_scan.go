@@ -8,8 +8,10 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/exec/posting"
 	"github.com/sherddb/sherd/sql/exec/route"
 	"github.com/sherddb/sherd/sql/exec/table"
+	"github.com/sherddb/sherd/sql/gin"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -30,6 +32,7 @@ type indexKeys struct {
 	equal  [][]expr.Eval
 	arrays []expr.Eval
 	bounds *route.Bounds // of the columns behind those with values
+	terms  []expr.Eval   // the values of Terms
 }
 
 func (k *compiler) indexValues(x *plan.IndexScan) (*indexValues, error) {
@@ -70,6 +73,16 @@ func (k *compiler) indexKeys(x *plan.IndexKeys, rule *table.Index) (o indexKeys,
 			return o, err
 		}
 		o.equal, o.arrays = append(o.equal, fs), append(o.arrays, array)
+	}
+	for _, t := range x.Terms {
+		if rule.Def.Method != catalog.GIN || t.Column < 0 || t.Column >= len(rule.Types) {
+			return o, internal("index %q has no terms of column %d", rule.Def.Name, t.Column)
+		}
+		f, err := k.Expr(t.Value)
+		if err != nil {
+			return o, err
+		}
+		o.terms = append(o.terms, f)
 	}
 	o.bounds, err = route.NewBounds(&k.Compiler.Compiler, &x.KeyBounds, indexColumns(rule)[len(o.equal):])
 	return o, err
@@ -213,6 +226,9 @@ func (o *indexKeys) whole() bool { return len(o.equal) == len(o.rule.Types) }
 // byIndex reads by a local index: first entries, then their rows.
 func (o *scanOp) byIndex(c *Ctx, view View) error {
 	x := o.index
+	if len(x.keys) == 1 && len(x.keys[0].terms) > 0 {
+		return o.byTerms(c, view, &x.keys[0])
+	}
 	follow := func(key, value []byte) error { return o.follow(c, view, key, value) }
 	var ranges []shardmap.KeyRange
 	for i := range x.keys {
@@ -233,6 +249,66 @@ func (o *scanOp) byIndex(c *Ctx, view View) error {
 		}
 	}
 	return scanRanges(c, view, route.Disjoint(ranges), x.scan.Backward, follow)
+}
+
+// search returns what the conditions of a scan by a GIN index find together.
+func (o *indexKeys) search(c *Ctx) (gin.Search, error) {
+	list := make([]gin.Search, len(o.terms))
+	for i, f := range o.terms {
+		d, err := f(&c.Ctx, nil)
+		if err != nil {
+			return gin.Search{}, err
+		}
+		t := &o.Terms[i]
+		if list[i], err = o.rule.TermColumn(t.Column).Search(t.Op, d); err != nil {
+			return gin.Search{}, err
+		}
+	}
+	return gin.Both(list...), nil
+}
+
+// byTerms reads by a GIN index. If the conditions have no terms, or very many rows have them, it reads
+// all rows.
+func (o *scanOp) byTerms(c *Ctx, view View, keys *indexKeys) error {
+	s, err := keys.search(c)
+	if err != nil {
+		return err
+	}
+	if s.Kind == gin.Some {
+		return view.Scan(c.ctx(), txn.Prefix(keys.rule.AppendTerm(nil, s.Term)), false, func(key, value []byte) error {
+			return o.follow(c, view, key, value)
+		})
+	}
+	lists := posting.Lists{Memory: c.Mem, Read: func(t gin.Term, f func(row []byte) error) error {
+		var row []byte
+		return view.Scan(c.ctx(), txn.Prefix(keys.rule.AppendTerm(nil, t)), false, func(key, value []byte) error {
+			if err := c.Tick(); err != nil {
+				return err
+			}
+			counts, err := o.counts(c, view, key, value)
+			if err != nil || !counts {
+				return err
+			}
+			if row, err = o.table.RowOfEntry(row[:0], key, value); err != nil {
+				return err
+			}
+			return f(row)
+		})
+	}}
+	defer lists.Free()
+	rows, ok, err := lists.Find(&s)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return o.byBuckets(c, view)
+	}
+	for _, row := range rows {
+		if err := o.present(c, view, row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scanRanges scans ranges of keys that are disjoint and ascend; none is open. backward goes from the
@@ -265,21 +341,29 @@ func scanEntries(c *Ctx, x *table.Index, view View, prefix []byte, f func(key, v
 	return f(prefix, value)
 }
 
+// counts reports whether the task reads the bucket of an entry, and the entry is of the present
+// generation.
+func (o *scanOp) counts(c *Ctx, view View, key, value []byte) (bool, error) {
+	p, ok := o.table.PlaceOf(key, value)
+	switch {
+	case !ok: // damaged: the caller finds that too
+		return true, nil
+	case !c.local.task.Buckets.Contains(p.Bucket):
+		return false, nil
+	case p.Stands(view):
+		return true, nil
+	}
+	return o.index.rule.Confirmed(&c.Ctx, key, value, func(row []byte) ([]byte, error) {
+		return view.Get(c.ctx(), row)
+	})
+}
+
 // follow reads the row of an entry, if the task reads its bucket and the entry is of the present
 // generation.
 func (o *scanOp) follow(c *Ctx, view View, key, value []byte) error {
-	if p, ok := o.table.PlaceOf(key, value); ok {
-		if !c.local.task.Buckets.Contains(p.Bucket) {
-			return c.Tick()
-		}
-		if !p.Stands(view) {
-			counts, err := o.index.rule.Confirmed(&c.Ctx, key, value, func(row []byte) ([]byte, error) {
-				return view.Get(c.ctx(), row)
-			})
-			if err != nil || !counts {
-				return cmp.Or(err, c.Tick())
-			}
-		}
+	counts, err := o.counts(c, view, key, value)
+	if err != nil || !counts {
+		return cmp.Or(err, c.Tick())
 	}
 	row, err := o.table.RowOfEntry(o.key[:0], key, value)
 	if err != nil {

@@ -66,19 +66,18 @@ func (k *entryKeeper) change(c *Ctx, old types.Row, key []byte, next types.Row, 
 		if err != nil {
 			return err
 		}
-		if remove.Key != nil {
-			if err := unstageEntry(c, k.rule.Table, remove.Key, remove.Exclusive); err != nil {
+		for _, e := range remove {
+			if err := unstageEntry(c, k.rule.Table, e.Key, e.Exclusive); err != nil {
 				return err
 			}
 		}
-		switch {
-		case put.Key == nil:
-		case put.Exclusive:
-			if err := k.hold(c, put, value); err != nil {
-				return err
+		for _, e := range put {
+			if e.Exclusive {
+				err = k.hold(c, e, value)
+			} else {
+				err = putEntry(c, x, e.Key, e.Value)
 			}
-		default:
-			if _, _, err := stageEntry(c, x, put.Key, put.Value, false); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -107,8 +106,12 @@ func (k *entryKeeper) finish(c *Ctx) error {
 // free drops the entries that were not put.
 func (k *entryKeeper) free() { k.pending.Free() }
 
-// entryWrite returns the write of an entry, for the fragment of the entry.
+// entryWrite returns the write of an entry, for the fragment of the entry. The row is for messages
+// about another row with the entry.
 func entryWrite(kind WriteKind, e table.Entry, row []byte, place int64) Write {
+	if !e.Exclusive {
+		row = nil
+	}
 	return Write{
 		Kind: kind, Key: e.Key, Value: e.Value, Place: place, Index: e.Index.At, Exclusive: e.Exclusive, Row: row,
 	}
@@ -117,12 +120,12 @@ func entryWrite(kind WriteKind, e table.Entry, row []byte, place int64) Write {
 // addEntries adds the entries of a new row to the writes to send.
 func (s *sender) addEntries(c *Ctx, rules []*table.Index, row types.Row, of *Write, buf []byte) ([]byte, error) {
 	for _, x := range rules {
-		e, rest, err := x.Entry(&c.Ctx, row, of.Key, buf)
-		buf = rest
+		list, rest, err := x.Entries(&c.Ctx, row, of.Key, s.entries[:0], buf)
+		s.entries, buf = list, rest
 		if err != nil {
 			return buf, err
 		}
-		if e.Key != nil {
+		for _, e := range list {
 			w := entryWrite(WriteEntry, e, of.Value, of.Place)
 			w.Building = of.Building
 			s.add(e.Bucket, w)
@@ -163,17 +166,15 @@ func (s *sender) changeEntries(
 		if err != nil {
 			return err
 		}
-		if remove.Key != nil {
-			s.add(remove.Bucket, entryWrite(WriteUnentry, remove, nil, 0))
+		for _, e := range remove {
+			s.add(e.Bucket, entryWrite(WriteUnentry, e, nil, 0))
 		}
-		switch {
-		case put.Key == nil:
-		case put.Exclusive:
-			if err := later.add(put, value); err != nil {
+		for _, e := range put {
+			if !e.Exclusive {
+				s.add(e.Bucket, entryWrite(WriteEntry, e, value, 0))
+			} else if err := later.add(e, value); err != nil {
 				return err
 			}
-		default:
-			s.add(put.Bucket, entryWrite(WriteEntry, put, value, 0))
 		}
 	}
 	return nil

@@ -258,8 +258,9 @@ type sender struct {
 	order   []*part
 	rows    int
 	bytes   int
-	flight  chan error // of the writes in progress; nil: none
-	behind  []*part    // of that stage
+	flight  chan error    // of the writes in progress; nil: none
+	behind  []*part       // of that stage
+	entries []table.Entry // of a row
 }
 
 // part is the writes for one fragment.

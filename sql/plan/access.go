@@ -102,6 +102,11 @@ func pathBy(x *IndexScan) *accessPath {
 		a.kind = ScanOrdered
 	case x.Index.Def.Global:
 		a.kind, a.columns, a.start = ScanFound, nil, costFind
+	case x.Index.Def.Method == catalog.GIN || x.Index.Def.Method == catalog.Hash:
+		a.columns = nil // its entries are in no order
+	}
+	if n := x.lists(); n > 1 {
+		a.start += costRange * float64(n-1)
 	}
 	if n := len(x.Arms); n > 0 {
 		a.start += costRange * float64(n-1)
@@ -174,19 +179,21 @@ func (p *planner) choose(
 const costOff = 1e10
 
 // reading reports whether reading rows in a way is switched off.
-func (m Methods) reading(by AccessKind) bool {
-	switch by {
-	case ScanBuckets:
+func (m Methods) reading(by AccessKind, index *IndexScan) bool {
+	switch {
+	case by == ScanBuckets:
 		return m.SeqScan
-	case ScanKeys:
+	case by == ScanKeys:
 		return m.KeyLookup
+	case index != nil && len(index.Terms) > 0:
+		return m.BitmapScan
 	}
 	return m.IndexScan
 }
 
 // penalty is added to the cost of reading rows by a path, if they come in the wanted order or not.
 func (m Methods) penalty(a *accessPath, want wantedOrder, ordered bool) (cost float64) {
-	if m.reading(a.kind) {
+	if m.reading(a.kind, a.index) {
 		cost += costOff
 	}
 	if m.Sort && len(want.keys) > 0 && want.groups == 0 && !ordered {
@@ -293,6 +300,8 @@ func (x *IndexScan) estimate() float64 {
 	switch {
 	case x.Single():
 		return n
+	case len(x.Terms) > 0:
+		return table * math.Pow(guessTerms, float64(len(x.Terms)))
 	case len(x.Equal) == 0:
 		return table * x.KeyBounds.selectivity()
 	case len(x.Nulls) == len(x.Equal):
@@ -334,6 +343,7 @@ const (
 	guessArray  = 100.0
 	guessEqual  = 100.0 // rows with the same value
 	guessMore   = 0.3   // of these, with the same value of one more column
+	guessTerms  = 0.01  // of the rows, by a condition of a GIN index
 	guessNull   = 0.05  // of the rows
 	guessBound  = 0.05  // of them, above or below a value
 	guessNarrow = 100.0 // rows in the buckets that a route names

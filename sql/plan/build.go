@@ -42,6 +42,7 @@ type Env struct {
 type Methods struct {
 	SeqScan        bool // read whole buckets
 	IndexScan      bool
+	BitmapScan     bool // scans by GIN indexes
 	KeyLookup      bool
 	HashJoin       bool
 	NestLoop       bool // look up the rows of a join one by one, or compare all pairs

@@ -94,6 +94,7 @@ func testTables(t testing.TB, oid func() catalog.OID) []*catalog.Table {
 		{Name: "people_n", Columns: []int16{4}, Predicate: "(grp = 7)"},
 		{Name: "people_lower", Columns: []int16{0}, Expressions: []string{"lower(mail)"}, Global: true},
 		{Name: "people_new", Columns: []int16{4}, State: catalog.IndexBuilding},
+		{Name: "people_terms", Columns: []int16{2}, Method: catalog.GIN},
 	} {
 		x.OID, x.StorageID = oid(), oid()
 		people.Indexes = append(people.Indexes, x)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/gin"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -151,3 +152,78 @@ func keyEqualities(s *Scan, right part, eqs []equality) (out []lookupColumn) {
 	}
 	return out
 }
+
+// termScan finds the conditions that a GIN index serves; nil if there are none.
+func (m *matcher) termScan(x *IndexScan) *IndexScan {
+	for i := range x.Index.Keys {
+		for _, c := range m.conds {
+			if t, ok := m.termSearch(x.Index, i, c); ok {
+				x.Terms, x.Conds = append(x.Terms, t), append(x.Conds, c)
+			}
+		}
+	}
+	if len(x.Terms) == 0 {
+		return nil
+	}
+	return x
+}
+
+// termColumn returns what computes the terms of column i of a GIN index.
+func termColumn(x query.Index, i int) gin.Column {
+	t := x.Keys[i].Type()
+	return gin.Column{At: i, Type: t, Class: gin.ClassOf(t, x.Def.ClassOf(i))}
+}
+
+// termSearch reports whether column i of a GIN index serves a condition.
+func (m *matcher) termSearch(x query.Index, i int, cond query.Expr) (t TermSearch, ok bool) {
+	c, ok := cond.(*query.Call)
+	if !ok || len(c.Args) != 2 {
+		return t, false
+	}
+	key := x.Keys[i]
+	t = TermSearch{Column: i, Op: c.Op, Value: c.Args[1]}
+	if !m.isKey(c.Args[0], key) {
+		t.Value = c.Args[0]
+		switch c.Op {
+		case "<@":
+			t.Op = "@>"
+		case "@>":
+			t.Op = "<@"
+		case "=", "&&":
+		default:
+			return t, false
+		}
+		if !m.isKey(c.Args[1], key) {
+			return t, false
+		}
+	}
+	column := termColumn(x, i)
+	if !column.Class.Searches(t.Op) || !known(t.Value) || !column.Takes(t.Value.Type()) {
+		return t, false
+	}
+	if v, ok := t.Value.(*query.Const); ok {
+		s, err := column.Search(t.Op, v.Value)
+		return t, err == nil && s.Kind != gin.All
+	}
+	return t, true
+}
+
+// lists returns how many lists of entries a scan by a GIN index reads; those of a parameter are guessed.
+func (x *IndexScan) lists() (n int) {
+	for _, t := range x.Terms {
+		column := termColumn(x.Index, t.Column)
+		terms := guessLists
+		if v, ok := t.Value.(*query.Const); ok {
+			if s, err := column.Search(t.Op, v.Value); err == nil {
+				terms = s.Terms()
+			}
+		}
+		if n += terms; column.Class == gin.JSONBOps { // lists of keys are long ones
+			n++
+		}
+	}
+	return n
+}
+
+// guessLists is the number of terms of a value that is a parameter.
+const guessLists = 2

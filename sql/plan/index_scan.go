@@ -35,6 +35,15 @@ type IndexKeys struct {
 	// on. Otherwise the scan looks up every combination.
 	Paired bool
 	KeyBounds
+	// Terms are conditions by whose terms a GIN index finds rows. The other fields say nothing then.
+	Terms []TermSearch
+}
+
+// TermSearch is a condition between a key column of a GIN index and a value over Params and Outers.
+type TermSearch struct {
+	Column int
+	Op     string
+	Value  query.Expr
 }
 
 // All returns the keys that the scan reads: those of its arms, if it has some.
@@ -55,7 +64,7 @@ func (x *IndexScan) Single() bool {
 
 // selects reports whether entries are read of some of the table's rows only.
 func (x *IndexScan) selects() bool {
-	return len(x.Equal) > 0 || !x.open() || len(x.Arms) > 0 || x.Index.Where != nil
+	return len(x.Equal) > 0 || !x.open() || len(x.Arms) > 0 || len(x.Terms) > 0 || x.Index.Where != nil
 }
 
 // asOlderNodes leaves out what only newer nodes know. Less is found by the index then, and the scan
@@ -117,13 +126,18 @@ func (p *planner) indexScan(s *Scan, ix query.Index, conds []query.Expr) *IndexS
 	for i, key := range ix.Keys {
 		ix.Keys[i] = p.fold(key)
 	}
+	if ix.Def.Method == catalog.GIN {
+		x.Index = ix
+		return m.termScan(x)
+	}
 	m.equal(x, ix.Keys)
 	m.pair(x, ix.Keys)
-	if ix.Def.Global && !x.whole() || !x.tuples() {
+	lookup := ix.Def.Global || ix.Def.Method == catalog.Hash
+	if lookup && !x.whole() || !x.tuples() {
 		return nil
 	}
 	columns := indexColumns(s.Table, ix)
-	if !ix.Def.Global && !x.Paired {
+	if !lookup && !x.Paired {
 		x.KeyBounds = m.bounds(columns[len(x.Equal):])
 	}
 	if !p.env.OrderedIndexes {
@@ -197,7 +211,7 @@ type arms struct {
 // scan finds the entries that the arms of an OR name, if each of them names some that the other
 // conditions do not name alone; nil if there is no such OR. plain is the scan without arms.
 func (a arms) scan(conds []query.Expr, plain *IndexScan) *IndexScan {
-	if !a.env.OrderedIndexes || a.ix.Def.Global || plain == nil {
+	if !a.env.OrderedIndexes || a.ix.Def.Global || plain == nil || len(plain.Terms) > 0 {
 		return nil
 	}
 	for i, c := range conds {
@@ -495,7 +509,7 @@ func (p *planner) indexEqualities(
 		indexes = append(slices.Clone(indexes), primaryIndex(s.Table, ix))
 	}
 	for _, ix := range indexes {
-		if ix.Def.State != catalog.IndexPublic || !m.implies(p.fold(ix.Where)) {
+		if ix.Def.State != catalog.IndexPublic || ix.Def.Method == catalog.GIN || !m.implies(p.fold(ix.Where)) {
 			continue
 		}
 		var found []lookupColumn
@@ -511,7 +525,7 @@ func (p *planner) indexEqualities(
 			}
 			found, x.Equal, x.Arrays = append(found, c), append(x.Equal, nil), append(x.Arrays, nil)
 		}
-		if joins == 0 || ix.Def.Global && !x.whole() {
+		if joins == 0 || (ix.Def.Global || ix.Def.Method == catalog.Hash) && !x.whole() {
 			continue
 		}
 		if best == nil || pathBy(x).cost(0, anyOrder, presorted{}) < pathBy(best).cost(0, anyOrder, presorted{}) {

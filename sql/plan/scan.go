@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -316,7 +317,7 @@ func (s *Scan) columnIn(keys []query.Expr, slot int) (c EntryColumn, ok bool) {
 func (s *Scan) columnsIn(x *IndexScan, missing func(slot int) bool) (columns []EntryColumn, ok bool) {
 	var keys []query.Expr
 	if x != nil && !x.Index.Def.Primary {
-		if x.Index.Def.Global {
+		if x.Index.Def.Global || x.Index.Def.Method == catalog.GIN {
 			return nil, false
 		}
 		keys = x.Index.Keys

@@ -40,7 +40,7 @@ const maxArms = 16
 // and together they cost less. An arm leaves out the rows of those before it.
 func (u unions) of(p *planner, cur part, indexes []query.Index, conds []query.Expr) part {
 	best, cost := cur, p.est.cost(cur.node)
-	if s, ok := cur.node.(*Scan); ok && p.env.Off.reading(s.Access) {
+	if s, ok := cur.node.(*Scan); ok && p.env.Off.reading(s.Access, s.Index) {
 		cost += costOff
 	} else if ok && s.readsArms() {
 		return cur

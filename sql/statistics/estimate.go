@@ -269,6 +269,36 @@ func (v Variable) Prefix(prefix string) float64 {
 	return min(share(common+rest*part), 1-v.nullFrac())
 }
 
+// Matching returns the share of rows whose value has some property, by what the known values have of
+// it. guess is the share among the others, if too few of them are known.
+func (v Variable) Matching(guess float64, has func(types.Datum) bool) float64 {
+	c := v.Column
+	if c == nil || len(c.Common)+len(c.Bounds) == 0 {
+		return guess
+	}
+	common, rest := 0.0, guess
+	for _, x := range c.Common {
+		if has(x.Value) {
+			common += x.Frac
+		}
+	}
+	if n := len(c.Bounds); n >= leastMatching {
+		met := 0
+		for _, d := range c.Bounds[1 : n-1] { // the first and the last one are special
+			if has(d) {
+				met++
+			}
+		}
+		rest = float64(met) / float64(n-2)
+		weight := min(1, float64(n)/100)
+		rest = min(max(rest*weight+guess*(1-weight), 0.0001), 0.9999)
+	}
+	return share(common + rest*share(1-v.nullFrac()-v.commonFrac()))
+}
+
+// leastMatching is the number of bounds that show how many rows have a property.
+const leastMatching = 10
+
 // after returns the smallest text above all that begin with prefix; there is none if all its bytes
 // are 0xff.
 func after(prefix string) (string, bool) {

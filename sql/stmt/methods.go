@@ -8,6 +8,7 @@ func SwitchedOff(on func(parameter string) bool) plan.Methods {
 	return plan.Methods{
 		SeqScan:        !on("enable_seqscan"),
 		IndexScan:      !on("enable_indexscan"),
+		BitmapScan:     !on("enable_bitmapscan"),
 		HashJoin:       !on("enable_hashjoin"),
 		NestLoop:       !on("enable_nestloop"),
 		Sort:           !on("enable_sort"),

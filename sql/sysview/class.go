@@ -203,7 +203,8 @@ func (n *Names) relOptions(t *catalog.Table) []string {
 
 // indexClass returns the row of an index. How many rows a partial index has is not counted.
 func indexClass(b *builder, t *catalog.Table, ix *catalog.Index, docs int64) error {
-	r := relation(b, ix.OID, ix.Name, t.Schema, t.Owner, 'i').oid("relam", btreeAM).oid("relfilenode", ix.OID).
+	r := relation(b, ix.OID, ix.Name, t.Schema, t.Owner, 'i').
+		oid("relam", methodOIDs[ix.Method]).oid("relfilenode", ix.OID).
 		int("relnatts", int64(len(ix.Columns)+len(ix.Include)))
 	if ix.Predicate == "" && ix.State == catalog.IndexPublic {
 		r.set("reltuples", types.NewFloat4(float32(docs)))

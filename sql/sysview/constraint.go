@@ -59,7 +59,7 @@ func pgIndex(b *builder) error {
 		n := len(ix.Columns)
 		classes, collations, options := make([]uint32, n), make([]uint32, n), make([]int16, n)
 		for i, c := range b.env.indexColumns(t, ix)[:n] {
-			classes[i], collations[i], options[i] = operatorClass(c.typ), c.coll, int16(ix.OrderOf(i))
+			classes[i], collations[i], options[i] = operatorClass(ix.Method, c.typ), c.coll, int16(ix.OrderOf(i))
 			if own := ix.ClassOf(i); own != 0 {
 				classes[i] = own
 			}

@@ -39,14 +39,17 @@ func (n *Names) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 		b.WriteString("UNIQUE ")
 	}
 	b.WriteString("INDEX " + builtin.QuoteIdent(ix.Name) + " ON " + n.qualify(schema, t.Name, visible) +
-		" USING btree (" + strings.Join(keys, ", ") + ")")
+		" USING " + ix.Method.String() + " (" + strings.Join(keys, ", ") + ")")
 	b.WriteString(indexTail(t, ix))
 	// A unique index that must be global does not print its scope, because the text is input of
 	// CREATE INDEX. sherd.indexes shows the scope of each index.
 	if o := n.printOptions(ix.Options); len(o) > 0 {
 		for i, text := range o {
 			name, value, _ := strings.Cut(text, "=")
-			o[i] = name + "='" + value + "'"
+			if builtin.QuoteIdent(value) != value {
+				value = "'" + value + "'"
+			}
+			o[i] = name + "=" + value
 		}
 		b.WriteString(" WITH (" + strings.Join(o, ", ") + ")")
 	}

@@ -3,6 +3,7 @@ package sysview
 import (
 	"sync"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 )
 
@@ -36,18 +37,15 @@ var operatorFamilies = sync.OnceValue(func() []opClass {
 	return out
 })
 
-// operatorClass finds the default btree operator class of a type.
-func operatorClass(typ uint32) uint32 {
-	ops := pgcatalog.SortOpsOf(typ)
-	if ops == nil {
-		return 0
-	}
-	for _, c := range operatorClasses() {
-		if c.method == btreeAM && c.in == ops.Type && c.def {
-			return c.oid
-		}
-	}
-	return 0
+// operatorClass finds the default operator class of an access method for a type.
+func operatorClass(method catalog.AccessMethod, typ uint32) uint32 {
+	c, _ := pgcatalog.DefaultClass(method.String(), typ)
+	return c.OID
+}
+
+// methodOIDs are the rows of pg_am of the methods of indexes.
+var methodOIDs = map[catalog.AccessMethod]uint32{
+	catalog.BTree: btreeAM, catalog.Hash: 405, catalog.GIN: 2742, catalog.BRIN: 3580, catalog.SPGiST: 4000,
 }
 
 // opClassName returns the name of a class or family; all are in pg_catalog.

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/types"
@@ -29,7 +30,10 @@ func (x *Index) Confirmed(c *expr.Ctx, key, value []byte, get func(row []byte) (
 		return false, err
 	}
 	own := *x // the scratch space of x is in use
-	own.vals, own.plain = make(types.Row, len(x.keys)), nil
-	e, _, err := own.Entry(c, values, row, nil)
-	return err == nil && bytes.Equal(e.Key, key), err
+	own.vals, own.plain, own.was, own.now = make(types.Row, len(x.keys)), nil, nil, nil
+	if own.terms, err = newTerms(x); err != nil {
+		return false, err
+	}
+	list, _, err := own.Entries(c, values, row, nil, nil)
+	return err == nil && slices.ContainsFunc(list, func(e Entry) bool { return bytes.Equal(e.Key, key) }), err
 }

@@ -30,7 +30,7 @@ type derivation struct {
 	reader types.RowReader
 	row    types.Row
 	order  []byte
-	sides  [2][]Entry // by rule, of a version and of the next
+	sides  [2][][]Entry // by rule, of a version and of the next
 	bufs   [2][]byte
 	value  []byte
 }
@@ -88,7 +88,7 @@ func (d *Deriver) derivation(storageID uint32) (*derivation, error) {
 	}
 	t.row = make(types.Row, len(t.Table.Kinds))
 	for i := range t.sides {
-		t.sides[i] = make([]Entry, len(t.rules))
+		t.sides[i] = make([][]Entry, len(t.rules))
 	}
 	d.tables[storageID] = t
 	return t, nil
@@ -153,7 +153,9 @@ func (t *derivation) changeOrder(
 // there is none. That is an error only for the newest version and a public index.
 func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 	list, buf := t.sides[side], t.bufs[side][:0]
-	clear(list)
+	for i := range list {
+		list[i] = list[i][:0]
+	}
 	if value == nil {
 		return nil
 	}
@@ -161,11 +163,11 @@ func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 		return err
 	}
 	for i, x := range t.rules {
-		e, rest, err := x.Entry(&t.ctx, t.row, key, buf)
+		entries, rest, err := x.Entries(&t.ctx, t.row, key, list[i], buf)
 		buf = rest
 		switch {
 		case err == nil:
-			list[i] = e
+			list[i] = entries
 		case newest && x.Def.State == catalog.IndexPublic:
 			return err
 		}
@@ -175,21 +177,29 @@ func (t *derivation) entries(side int, key, value []byte, newest bool) error {
 }
 
 // change calls f with the differences between the entries.
-func (t *derivation) change(old, next []Entry, generation uint32, at txn.Timestamp, f func(rows.Change) error) error {
+func (t *derivation) change(
+	old, next [][]Entry, generation uint32, at txn.Timestamp, f func(rows.Change) error,
+) error {
 	for i := range next {
-		a, b := old[i], next[i]
-		same := bytes.Equal(a.Key, b.Key)
-		if a.Key != nil && !same {
-			if err := f(rows.Change{At: at, Key: a.Key, Yields: a.Exclusive}); err != nil {
+		for was, now := old[i], next[i]; len(was) > 0 || len(now) > 0; {
+			order := orderOf(was, now)
+			var err error
+			switch {
+			case order < 0:
+				err = f(rows.Change{At: at, Key: was[0].Key, Yields: was[0].Exclusive})
+			case order > 0 || !bytes.Equal(was[0].Value, now[0].Value):
+				t.value = AppendMoved(t.value[:0], now[0].Value, generation)
+				err = f(rows.Change{At: at, Key: now[0].Key, Value: t.value, Yields: now[0].Exclusive})
+			}
+			if err != nil {
 				return err
 			}
-		}
-		if b.Key == nil || same && bytes.Equal(a.Value, b.Value) {
-			continue
-		}
-		t.value = AppendMoved(t.value[:0], b.Value, generation)
-		if err := f(rows.Change{At: at, Key: b.Key, Value: t.value, Yields: b.Exclusive}); err != nil {
-			return err
+			if order <= 0 {
+				was = was[1:]
+			}
+			if order >= 0 {
+				now = now[1:]
+			}
 		}
 	}
 	return nil

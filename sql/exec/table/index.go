@@ -17,6 +17,7 @@ import (
 //
 //	table(4) · index(4) · columns [· primary key]               local: in the fragment of the row
 //	table(4) · index(4) · bucket(3) · columns [· primary key]   global: in the fragment of the bucket
+//	table(4) · index(4) · term(8) · primary key                 GIN, local: an entry for each term
 //
 // The columns' values choose the bucket of a global entry.
 //
@@ -48,6 +49,9 @@ type Index struct {
 	where expr.Eval
 	vals  types.Row
 	plain []byte // the columns in their own order, which are hashed
+	terms *terms // of a GIN index, else nil
+	// The entries of a row before and after a change.
+	was, now []Entry
 }
 
 // Entry is the entry of an index for a row. Without a key there is none.
@@ -70,15 +74,27 @@ func isDeferrable(t *catalog.Table, x *catalog.Index) bool {
 	return con != nil && con.Deferrable
 }
 
-// Entry computes the index's entry for a row, in memory after buf. It returns buf including that
-// memory.
-func (x *Index) Entry(c *expr.Ctx, row types.Row, rowKey, buf []byte) (Entry, []byte, error) {
+// Entries appends the index's entries for a row to dst, in the order of their keys. Their memory is
+// behind buf, which is returned with it.
+func (x *Index) Entries(c *expr.Ctx, row types.Row, rowKey []byte, dst []Entry, buf []byte) ([]Entry, []byte, error) {
 	if ok, err := x.where.Holds(c, row); err != nil || !ok {
-		return Entry{}, buf, err
+		return dst, buf, err
 	}
 	if err := expr.EvalInto(c, x.vals, x.keys, row); err != nil {
-		return Entry{}, buf, err
+		return dst, buf, err
 	}
+	if x.terms != nil {
+		return x.termEntries(rowKey, dst, buf)
+	}
+	e, buf, err := x.entry(rowKey, buf)
+	if err == nil {
+		dst = append(dst, e)
+	}
+	return dst, buf, err
+}
+
+// entry returns the entry of the values in vals.
+func (x *Index) entry(rowKey, buf []byte) (Entry, []byte, error) {
 	e := Entry{Index: x, Bucket: BucketIn(rowKey), Exclusive: x.exclusive(x.vals)}
 	at := len(buf)
 	buf = x.AppendPrefix(buf)
@@ -172,25 +188,55 @@ func (t *Table) DamagedEntry(key []byte) error {
 	return pgerr.New(pgerr.DataCorrupted, "index entry of table %q is damaged: %x", t.Def.Name, key)
 }
 
-// Change computes the entries to remove and to put when old becomes next; nil means no row. An
-// entry without a key means that there is nothing to do.
+// Change computes the entries to remove and to put when old becomes next; nil means no row. They are
+// valid until the next call.
 func (x *Index) Change(
 	c *expr.Ctx, old types.Row, oldKey []byte, next types.Row, nextKey, buf []byte,
-) (remove, put Entry, rest []byte, err error) {
+) (remove, put []Entry, rest []byte, err error) {
+	x.was, x.now = x.was[:0], x.now[:0]
 	if old != nil {
-		if remove, buf, err = x.Entry(c, old, oldKey, buf); err != nil {
-			return Entry{}, Entry{}, buf, err
+		if x.was, buf, err = x.Entries(c, old, oldKey, x.was, buf); err != nil {
+			return nil, nil, buf, err
 		}
 	}
 	if next != nil {
-		if put, buf, err = x.Entry(c, next, nextKey, buf); err != nil {
-			return Entry{}, Entry{}, buf, err
+		if x.now, buf, err = x.Entries(c, next, nextKey, x.now, buf); err != nil {
+			return nil, nil, buf, err
 		}
 	}
-	if remove.Key != nil && bytes.Equal(remove.Key, put.Key) && bytes.Equal(remove.Value, put.Value) {
-		return Entry{}, Entry{}, buf, nil
-	}
+	remove, put = differences(x.was, x.now)
 	return remove, put, buf, nil
+}
+
+// differences returns the entries of two lists that the other list has not. Both are in the order of
+// keys, and are overwritten.
+func differences(was, now []Entry) (remove, put []Entry) {
+	remove, put = was[:0], now[:0]
+	for len(was) > 0 || len(now) > 0 {
+		switch order := orderOf(was, now); {
+		case order < 0:
+			remove, was = append(remove, was[0]), was[1:]
+		case order > 0:
+			put, now = append(put, now[0]), now[1:]
+		default:
+			if !bytes.Equal(was[0].Value, now[0].Value) {
+				remove, put = append(remove, was[0]), append(put, now[0])
+			}
+			was, now = was[1:], now[1:]
+		}
+	}
+	return remove, put
+}
+
+// orderOf compares the keys of the first entries of two lists, not both empty. An entry is before none.
+func orderOf(a, b []Entry) int {
+	switch {
+	case len(b) == 0:
+		return -1
+	case len(a) == 0:
+		return 1
+	}
+	return bytes.Compare(a[0].Key, b[0].Key)
 }
 
 // duplicate returns the error for a row whose values another row has.
@@ -261,6 +307,9 @@ func NewIndexes(k *expr.Compiler, t *Table, list []query.Index) ([]*Index, error
 			return nil, err
 		}
 		if r.where, err = k.Optional(x.Where); err != nil {
+			return nil, err
+		}
+		if r.terms, err = newTerms(r); err != nil {
 			return nil, err
 		}
 		k.Own(r)

@@ -13,6 +13,7 @@ type IndexCheck struct {
 	check *RowCheck
 	rules []*Index
 	ctx   expr.Ctx
+	list  []Entry
 	buf   []byte
 	row   []byte
 }
@@ -32,18 +33,21 @@ func NewIndexCheck(check *RowCheck, indexes []query.Index) (*IndexCheck, error) 
 }
 
 // Entries calls f with each entry that must exist for the row that the RowCheck's Content has
-// decoded, stored under key.
+// decoded, stored under key. If f reads another row, it must do nothing for the entries of other
+// indexes.
 func (x *IndexCheck) Entries(key []byte, f func(StoredEntry) error) error {
 	for _, r := range x.rules {
-		e, buf, err := r.Entry(&x.ctx, x.check.row, key, x.buf[:0])
-		x.buf = buf
+		list, buf := x.list, x.buf
+		x.list, x.buf = nil, nil // f may call Entries
+		list, buf, err := r.Entries(&x.ctx, x.check.row, key, list[:0], buf[:0])
+		for _, e := range list {
+			if err != nil {
+				break
+			}
+			err = f(StoredEntry{r.Def, e.Bucket, e.Key, e.Value})
+		}
+		x.list, x.buf = list, buf
 		if err != nil {
-			return err
-		}
-		if e.Key == nil {
-			continue
-		}
-		if err := f(StoredEntry{r.Def, e.Bucket, e.Key, e.Value}); err != nil {
 			return err
 		}
 	}

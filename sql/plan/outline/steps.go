@@ -89,22 +89,6 @@ func (x *describer) measure(s *Step, n plan.Node) {
 	}
 }
 
-// removed adds how many rows the step's filter has removed.
-func (s *Step) removed() {
-	for i, p := range s.Properties {
-		if s.Actual == nil || p.Key != "Filter" && p.Key != "Cond" {
-			continue
-		}
-		n := s.Actual.perLoop(s.Actual.Removed)
-		more := Property{Key: "Rows Removed by Filter", Value: n}
-		if n == 0 {
-			more.In = Structured
-		}
-		s.Properties = slices.Insert(s.Properties, i+1, more)
-		return
-	}
-}
-
 // sorted adds how the step has sorted.
 func (s *Step) sorted() {
 	if s.Actual == nil || s.Actual.Sort.Method == "" {
@@ -396,6 +380,8 @@ func (x *describer) scan(n *plan.Scan) *Step {
 	switch ix := n.ReadIndex(); {
 	case n.Access == plan.ScanKeys:
 		s = step("Key Lookup", append(x.cond("Key", used), filter...)...).titled("Key Lookup on %s", name)
+	case n.Access == plan.ScanIndex && len(n.Index.Terms) > 0:
+		s = x.bitmapScan(n, name, used, filter)
 	case n.Access != plan.ScanBuckets:
 		kind := "Index Scan"
 		if _, ok := n.EntryColumns(); ok {

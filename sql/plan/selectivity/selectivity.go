@@ -221,7 +221,11 @@ func (e *estimate) comparison(n *query.Call) bool {
 	v, ok := e.of(side)
 	if !ok {
 		if v, ok = e.of(value); !ok {
-			e.share *= ofOperator(op)
+			if guess, ok := ofContents(op, value); ok {
+				e.share *= guess
+			} else {
+				e.share *= ofOperator(op)
+			}
 			return true
 		}
 		op, side, value = flipped(op), value, side
@@ -251,7 +255,7 @@ func (e *estimate) comparison(n *query.Call) bool {
 	case "~~", "^@", "~":
 		e.term(v, beginning(v, op, d, constant), nil)
 	default:
-		return false
+		return e.contents(op, v, value)
 	}
 	return true
 }
@@ -321,6 +325,10 @@ func flipped(op string) string {
 		return "<"
 	case ">=":
 		return "<="
+	case "@>":
+		return "<@"
+	case "<@":
+		return "@>"
 	}
 	return op
 }

@@ -868,3 +868,7 @@ SELECT n.t FROM notes n JOIN things t ON t.grp IS NOT DISTINCT FROM n.k AND t.na
 SELECT count(*) FROM notes n JOIN (SELECT id, grp FROM things WHERE name = 'thing3' ORDER BY id LIMIT 3) t ON t.grp = n.k
 SELECT n.t, t.id FROM (SELECT k, t FROM notes ORDER BY t LIMIT 5) n JOIN things t ON t.grp = n.k AND t.name = 'thing3' ORDER BY 1, 2
 SELECT f.id, s.id FROM family f JOIN small s ON f.i8 = s.id AND s.v = 3 ORDER BY 1, 2
+SELECT id FROM people WHERE doc @> '{"Name": "N2"}' AND n > 3
+SELECT count(*), min(id) FROM people WHERE doc @? '$.Name ? (@ == "N1")' OR doc @> '{"Name": "N3"}'
+SELECT p.id, q.id FROM people p JOIN people q ON q.doc @> p.doc WHERE p.grp = 7 AND p.n = 3
+SELECT id FROM people WHERE doc ?& '{Name,Other}' OR doc @> '{"Name": 2}'

@@ -16,6 +16,7 @@ CREATE INDEX people_doc ON people ((doc ->> 'Name'));
 CREATE INDEX people_grp_n ON people (grp, n DESC);
 CREATE INDEX people_n ON people (n) WHERE grp = 7;
 CREATE INDEX people_lower ON people (lower(mail));
+CREATE INDEX people_terms ON people USING gin (doc);
 CREATE TABLE family (id integer PRIMARY KEY, i2 smallint, i8 bigint, f8 float8, d date, ts timestamp, tz timestamptz, t text, vc varchar);
 CREATE INDEX family_i2 ON family (i2);
 CREATE INDEX family_i8 ON family (i8);

@@ -236,6 +236,9 @@ func spanExprs(x *plan.KeySpan) []query.Expr {
 func keysExprs(list []plan.IndexKeys) (out []query.Expr) {
 	for _, k := range list {
 		out = slices.Concat(out, boundExprs(&k.KeyBounds), flatten(k.Equal), k.Arrays)
+		for _, t := range k.Terms {
+			out = append(out, t.Value)
+		}
 	}
 	return out
 }

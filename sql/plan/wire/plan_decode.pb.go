@@ -2114,12 +2114,35 @@ func decodeIndexScan(d *decoder, m *plan.IndexScan, b []byte) {
 			m.Backward = decodeBool(d, f)
 		case 20:
 			m.Arms = appendStructs(d, f, m.Arms, decodeIndexKeys)
+		case 21:
+			m.Terms = appendStructs(d, f, m.Terms, decodeTermSearch)
 		default:
 			d.newer()
 		}
 	}
 	d.require(m.Table != nil, "IndexScan.Table")
 	d.require(hasIndex, "IndexScan.Index")
+	d.leave()
+}
+
+func decodeTermSearch(d *decoder, m *plan.TermSearch, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Column = decodeSigned[int](d, f)
+		case 2:
+			m.Op = decodeText(d, f)
+		case 3:
+			m.Value = decodeExpr(d, f)
+		default:
+			d.newer()
+		}
+	}
+	d.require(m.Value != nil, "TermSearch.Value")
 	d.leave()
 }
 
@@ -2158,6 +2181,8 @@ func decodeIndexKeys(d *decoder, m *plan.IndexKeys, b []byte) {
 			m.NotNull = decodeBool(d, f)
 		case 14:
 			m.Nulls = appendPacked(d, f, m.Nulls, decodeSigned[int])
+		case 15:
+			m.Terms = appendStructs(d, f, m.Terms, decodeTermSearch)
 		default:
 			d.newer()
 		}

@@ -1126,6 +1126,7 @@ func encodeIndexScan(e *encoder, m *plan.IndexScan) {
 	if !e.enter() {
 		return
 	}
+	structs(e, 21, m.Terms, encodeTermSearch)
 	structs(e, 20, m.Arms, encodeIndexKeys)
 	number(e, 19, m.Backward, encodeBool)
 	packed(e, 18, m.Nulls, encodeSigned[int])
@@ -1150,10 +1151,22 @@ func encodeIndexScan(e *encoder, m *plan.IndexScan) {
 	e.leave()
 }
 
+func encodeTermSearch(e *encoder, m *plan.TermSearch) {
+	if !e.enter() {
+		return
+	}
+	e.require(m.Value != nil, "TermSearch.Value")
+	optional(e, 3, m.Value, encodeExpr)
+	optional(e, 2, m.Op, encodeText)
+	number(e, 1, m.Column, encodeSigned[int])
+	e.leave()
+}
+
 func encodeIndexKeys(e *encoder, m *plan.IndexKeys) {
 	if !e.enter() {
 		return
 	}
+	structs(e, 15, m.Terms, encodeTermSearch)
 	packed(e, 14, m.Nulls, encodeSigned[int])
 	number(e, 13, m.NotNull, encodeBool)
 	number(e, 12, m.HiRowInc, encodeBool)

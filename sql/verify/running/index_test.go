@@ -1,11 +1,13 @@
 package running
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/gin"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/storage/keyspace"
 )
@@ -48,4 +50,54 @@ func TestCheckFindsWrongSecondaryIndexes(t *testing.T) {
 			t.Errorf("%q is not among %q", w, faults)
 		}
 	}
+}
+
+// TestCheckFindsWrongTerms: a GIN index that lacks entries of a row, and has one of a term that is not in
+// the row.
+func TestCheckFindsWrongTerms(t *testing.T) {
+	k := openChecked(t)
+	const index = docsID + 5
+	_, err := k.catalog.Update(t.Context(), func(v *catalog.View, ch *catalog.Change) error {
+		d := v.Table(docsID).Clone()
+		d.Indexes = append(d.Indexes, catalog.Index{
+			OID: index, Name: "docs_terms", StorageID: index, Method: catalog.GIN, Columns: []int16{2},
+			Predicate: "(id = 'docs/7'::text)",
+		})
+		return ch.PutTable(d)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := func(term gin.Term) {
+		home := bucketOf(t, "docs/7")
+		pk := types.AppendKey(nil, types.Text, types.NewText("docs/7"), false)
+		key := append(binary.BigEndian.AppendUint64(keyspace.IndexPrefix(docsID, index), uint64(term)), pk...)
+		k.write(func() {
+			k.putAt(k.owner(home, false), key, append(append([]byte{2}, bucketValue(home)...), 0, byte(len(pk))))
+		})
+	}
+	terms, err := (&gin.Column{Type: types.JSONB, Class: gin.JSONBOps}).Append(nil, types.Datum{K: types.KindJSONB, S: document(t, `{"n": 7}`)})
+	if err != nil || len(terms) < 2 {
+		t.Fatal(terms, err)
+	}
+	for _, x := range terms[1:] {
+		entry(x)
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		faults, _ := k.faults()
+		if len(faults) != len(want) {
+			t.Fatalf("%q", faults)
+		}
+		for i, w := range want {
+			if !strings.HasPrefix(faults[i], "index|public.docs_terms|") || !strings.HasSuffix(faults[i], w) {
+				t.Errorf("%q is not %q", faults[i], w)
+			}
+		}
+	}
+	expect("(id)=(docs/7) has no entry")
+	entry(terms[0])
+	expect()
+	entry(12345)
+	expect("does not follow from the row it names")
 }
