@@ -231,25 +231,35 @@ func (e *Error) WithRoutine(name string) *Error {
 	return e
 }
 
-// Within returns a copy of an error in a statement that a function runs: its position is one in the text of the
-// statement.
+// Within returns an error in a statement that a function runs: its position is one in the text of the statement.
 func Within(err error, text string) error {
 	e := *From(err)
 	if e.InnerQuery == "" && e.Position > 0 {
 		e.InnerQuery, e.InnerPosition, e.Position = text, e.Position, 0
 	}
-	return &e
+	return &located{&e, err}
 }
 
-// InContext returns a copy of an error with another line of CONTEXT, behind those that it has.
+// InContext returns an error with another line of CONTEXT, behind those that it has.
 func InContext(err error, line string) error {
 	e := *From(err)
 	if e.Where != "" {
 		line = e.Where + "\n" + line
 	}
 	e.Where = line
-	return &e
+	return &located{&e, err}
 }
+
+// located is an error with more fields than its cause has.
+type located struct {
+	shown *Error
+	cause error
+}
+
+func (l *located) Error() string { return l.shown.Error() }
+
+// Unwrap returns what clients see first.
+func (l *located) Unwrap() []error { return []error{l.shown, l.cause} }
 
 // At sets the position (characters from 1) and returns e.
 func (e *Error) At(pos int) *Error {

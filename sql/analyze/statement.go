@@ -5,6 +5,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
@@ -62,6 +63,8 @@ func (s *scope) statement(node *pg_query.Node) error {
 		return s.update(v.UpdateStmt)
 	case *pg_query.Node_DeleteStmt:
 		return s.delete(v.DeleteStmt)
+	case *pg_query.Node_CallStmt:
+		return callProcedure(s, v.CallStmt.Funccall)
 	case *pg_query.Node_MergeStmt:
 		return pgerr.Unsupported("MERGE is not supported yet").WithHint("Use INSERT … ON CONFLICT.")
 	}
@@ -72,7 +75,7 @@ func (s *scope) statement(node *pg_query.Node) error {
 // use.
 func (st *state) checkParams(q *query.Query) error {
 	for i, t := range st.params {
-		if t == 0 {
+		if t == 0 && st.ctx.Names == nil { // variables that a statement does not read have numbers too
 			return pgerr.New(pgerr.IndeterminateDatatype, "could not determine data type of parameter $%d", i+1)
 		}
 	}
@@ -190,7 +193,7 @@ func CheckBody(ctx *Context, f *catalog.Function) error {
 		if !parse.IsQuery(st.Node) {
 			continue
 		}
-		q, err := BodyStatement(ctx, f, f.Source, st.Node, nil)
+		q, _, err := RoutineStatement(ctx, f, f.Source, st.Node, nil)
 		if err != nil {
 			return err
 		}
@@ -205,15 +208,21 @@ func CheckBody(ctx *Context, f *catalog.Function) error {
 	return err
 }
 
-// BodyStatement analyzes a statement of the body of a function in SQL. actual are the types of the
-// arguments of a call; nil: those of the definition.
-func BodyStatement(ctx *Context, f *catalog.Function, text string, node *pg_query.Node, actual []types.OID) (
-	*query.Query, error,
+// RoutineStatement analyzes a statement of the body of a function in SQL, and returns the types of its
+// parameters. actual are the types of the arguments of a call; nil: those of the definition.
+func RoutineStatement(ctx *Context, f *catalog.Function, text string, node *pg_query.Node, actual []types.OID) (
+	*query.Query, []types.OID, error,
 ) {
 	own := *ctx
+	if len(f.Body) > 0 {
+		own = *storedContext(ctx)
+	}
 	own.Source, own.Names, own.NoParams = text, ArgumentsOf(f, actual), false
-	q, _, err := Statement(&own, node, nil)
-	return q, inside(err, text)
+	q, params, err := Statement(&own, node, nil)
+	if err != nil {
+		return nil, nil, inside(err, text)
+	}
+	return q, params, nil
 }
 
 // ResultColumns returns the columns of what a function returns: those of a row, or one; none of a
@@ -230,6 +239,19 @@ func ResultColumns(ctx *Context, f *catalog.Function) []query.Column {
 	}
 	if len(out) == 0 && f.Result != types.Void && f.Result != types.Record {
 		out = []query.Column{{Name: f.Name, Type: f.Result, Typmod: -1}}
+	}
+	return out
+}
+
+// CallColumns is ResultColumns with the types of a call instead of polymorphic ones.
+func CallColumns(ctx *Context, f *catalog.Function, actual []types.OID) []query.Column {
+	out := ResultColumns(ctx, f)
+	c := &query.Call{Proc: function.Proc(ctx.Catalog, f)}
+	for _, t := range actual {
+		c.Args = append(c.Args, &query.Const{T: query.Of(t)})
+	}
+	for i := range out {
+		out[i].Type = resolveOut(out[i].Type, c)
 	}
 	return out
 }
@@ -259,4 +281,94 @@ func BodyForm(ctx *Context, f *catalog.Function, text string) (*query.Query, err
 	inner := &scope{state: &state{ctx: stored, locs: locations{}}, q: &query.Query{}}
 	err = inner.selectNode(stmts[0].Node, true)
 	return inner.q, err
+}
+
+// callProcedure analyzes CALL: a query of the row of the OUT arguments, or of the call itself.
+func callProcedure(s *scope, f *pg_query.FuncCall) error {
+	s.q.IsCall = true
+	args, err := s.funcArgs(f)
+	if err != nil {
+		return err
+	}
+	name := nodeStrings(f.Funcname)
+	found, err := findProcedure(s, name, args, f)
+	if err != nil {
+		return err
+	}
+	call, err := s.buildCall(found, args, f)
+	if err != nil {
+		return err
+	}
+	definition := catalog.FunctionByOID(s.ctx.Catalog, call.Proc.OID)
+	inputs := []query.Expr{}
+	for i, e := range call.Args {
+		if definition.Arguments[i].IsInput() {
+			inputs = append(inputs, e)
+		}
+	}
+	call.Proc, call.Args = function.Proc(s.ctx.Catalog, definition), inputs
+	columns := ResultColumns(s.ctx, definition)
+	if len(columns) == 0 {
+		s.q.Targets = []query.Target{{Expr: call, Name: call.Proc.Name}}
+		return nil
+	}
+	for i := range columns {
+		columns[i].Type = resolveOut(columns[i].Type, call)
+	}
+	rel := &query.Rel{Kind: query.RelFunction, Alias: call.Proc.Name, Columns: columns,
+		Functions: []query.FuncItem{{Call: call, Columns: columns}}}
+	s.q.Rels, s.q.From = []*query.Rel{rel}, []query.From{&query.FromRel{}}
+	for i, c := range columns {
+		v := &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Col: i, Name: c.Name}
+		s.q.Targets = append(s.q.Targets, query.Target{Expr: v, Name: c.Name})
+	}
+	return nil
+}
+
+// findProcedure finds the procedure of a CALL, which has values for OUT arguments too.
+func findProcedure(s *scope, name []string, args callArgs, f *pg_query.FuncCall) (*found, error) {
+	schema, base, err := s.qualified(name, f.Location)
+	if err != nil {
+		return nil, err
+	}
+	input := query.TypesOf(exprsOf(args.items))
+	var fitting []candidate
+	for _, p := range procsNamed(s.ctx, schema, base) {
+		if p.Kind == 'p' && p.AllArgTypes != nil {
+			whole := *p
+			whole.ArgTypes, whole.AllArgTypes, whole.ArgModes = p.AllArgTypes, nil, ""
+			p = &whole
+		}
+		c, ok := candidateOf(p, len(input), args.names, !f.FuncVariadic)
+		switch {
+		case !ok || !canCoerce(input, c.args, implicit):
+		case sameTypes(c.args, input):
+			fitting = []candidate{c}
+		default:
+			fitting = append(fitting, c)
+			continue
+		}
+		if ok && sameTypes(c.args, input) {
+			break
+		}
+	}
+	shown := signature(s.ctx, name, args)
+	if len(fitting) > 1 {
+		best := selectCandidate(input, fitting)
+		if best == nil {
+			return nil, s.errorf(f.Location, pgerr.AmbiguousFunction, "procedure %s is not unique", shown).
+				WithHint("Could not choose a best candidate procedure. You might need to add explicit type casts.")
+		}
+		fitting = []candidate{*best}
+	}
+	if len(fitting) == 0 {
+		return nil, s.errorf(f.Location, pgerr.UndefinedFunction, "procedure %s does not exist", shown).
+			WithHint("No procedure matches the given name and argument types. " +
+				"You might need to add explicit type casts.")
+	}
+	if fitting[0].proc.Kind != 'p' {
+		return nil, s.errorf(f.Location, pgerr.WrongObjectType, "%s is not a procedure", shown).
+			WithHint("To call a function, use SELECT.")
+	}
+	return &found{candidate: fitting[0]}, nil
 }

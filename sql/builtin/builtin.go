@@ -25,11 +25,13 @@ type Impl struct {
 // Ctx is the environment of a function call. The caller keeps one per call site, because Memo and
 // the types belong to the site. It is not safe for concurrent use.
 type Ctx struct {
-	Context  context.Context // of the statement; nil is never canceled
-	Env      *types.Env
-	Session  SessionInfo // nil without a session (tests, index maintenance)
-	ArgTypes []uint32    // resolved types of the arguments
-	RetType  uint32      // resolved type of the result
+	Context context.Context // of the statement; nil is never canceled
+	Env     *types.Env
+	Session SessionInfo // nil without a session (tests, index maintenance)
+	// Statement is the execution that calls, for functions of users (package exec).
+	Statement any
+	ArgTypes  []uint32 // resolved types of the arguments
+	RetType   uint32   // resolved type of the result
 	// result columns of a function that returns a record, resolved for the call
 	Columns  []Column
 	Variadic bool // the last argument of a VARIADIC "any" function is a VARIADIC array

@@ -216,11 +216,11 @@ func (d *functionDraft) set(n *pg_query.VariableSetStmt) error {
 		return !kept
 	})
 	name := strings.ToLower(n.Name)
-	value, ok := now[name]
-	if !ok {
+	if _, ok := now[name]; !ok {
 		return nil
 	}
-	if value, err = settings.Text(n.Name, n.Args); err != nil { // as it is written
+	value, err := settings.Text(n.Name, n.Args) // as it is written
+	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(f.Settings, func(s string) bool { return strings.HasPrefix(s, name+"=") })

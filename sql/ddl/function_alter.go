@@ -72,7 +72,8 @@ func findRoutine(c *change, kind pg_query.ObjectType, o *pg_query.ObjectWithArgs
 	if strings.IndexByte(routineKinds[kind], p.Kind) >= 0 {
 		return p, nil
 	}
-	return nil, pgerr.New(pgerr.WrongObjectType, "%s is not a %s", signatureOf(c, p), word)
+	return nil, pgerr.New(pgerr.WrongObjectType, "%s is not a %s",
+		strings.ReplaceAll(signatureOf(c, p), ",", ", "), word)
 }
 
 // routinesNamed returns the functions that a name refers to, in the order of the search path: those with

@@ -26,7 +26,6 @@ var hints = map[string]string{
 	"DO":                        "Run the logic in the client.",
 	"REASSIGN OWNED":            "Use ALTER … OWNER TO for each object.",
 	"DROP OWNED":                "Drop each object by name.",
-	"CALL":                      "Run the logic in the client; each statement is atomic.",
 	"LOAD":                      "Extensions cannot be loaded; built-in features need none.",
 	"ALTER EXTENSION":           "Extensions cannot be loaded; built-in features need none.",
 	"REFRESH MATERIALIZED VIEW": "Use CREATE TABLE AS.",

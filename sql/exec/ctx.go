@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/exec/lockwait"
 	"github.com/sherddb/sherd/sql/exec/operator"
@@ -34,6 +35,9 @@ type Ctx struct {
 	// Steady makes the whole statement read at Before: a cursor, whose transaction may write
 	// meanwhile.
 	Steady bool
+	// Prompt makes the statement write each row before it computes the next: it calls volatile functions
+	// of users, which see what the statement has written. It is set with Steady.
+	Prompt bool
 
 	// Deferred holds the unique indexes whose values rows may share until the transaction commits,
 	// with the number in Keys under which such values are recorded. See SettleUnique.
@@ -53,6 +57,16 @@ func (c *Ctx) link() { c.Owner, c.Statement = &c.Execution, c }
 
 // statement returns the Ctx of an execution.
 func statement(x *operator.Execution) *Ctx { return x.Statement.(*Ctx) }
+
+// StatementOf returns the execution that a function call is a part of, nil if it is part of none.
+func StatementOf(site *builtin.Ctx) *Ctx {
+	x, ok := site.Statement.(*operator.Execution)
+	if !ok {
+		return nil
+	}
+	c, _ := x.Statement.(*Ctx)
+	return c
+}
 
 // Hooks are the session's services for the executor. A nil hook returns 0A000.
 type Hooks struct {

@@ -130,7 +130,7 @@ func (o *insertOp) Run(x *operator.Execution, emit Emit) error {
 
 // feed runs the child. If the child reads the table that is written, feed keeps all rows first.
 func (o *insertOp) feed(c *Ctx, take Emit) error {
-	if !o.reads {
+	if !o.reads || c.Prompt {
 		return o.child.Run(&c.Execution, take)
 	}
 	rows := spool.NewRows(c.Mem)
@@ -179,7 +179,7 @@ func (in *insertion) take(row types.Row) error {
 	if !in.out.full() {
 		return nil
 	}
-	if in.sync {
+	if in.sync || in.c.Prompt {
 		return in.flush()
 	}
 	in.bytes = nil // writes in progress use the old ones

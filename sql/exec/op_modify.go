@@ -325,6 +325,11 @@ func (g *gatewayModify) take(row types.Row) error {
 	if err := o.watcher.Note(&g.c.Keys, g.c.Mem, row, next); err != nil {
 		return err
 	}
+	if g.c.Prompt && !o.holds { // functions in RETURNING see the row
+		if _, err := g.out.flush(); err != nil {
+			return err
+		}
+	}
 	if err := g.o.emitReturning(g.c, result, g.returned.Keep); err != nil {
 		return err
 	}

@@ -320,7 +320,9 @@ func (s *sender) part(id shardmap.FragmentID) *part {
 	return p
 }
 
-func (s *sender) full() bool { return s.rows >= stageRows || s.bytes >= stageBytes }
+func (s *sender) full() bool {
+	return s.rows >= stageRows || s.bytes >= stageBytes || s.c.Prompt && s.rows > 0
+}
 
 // take returns the collected parts and starts again with none.
 func (s *sender) take() []*part {

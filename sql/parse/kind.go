@@ -13,7 +13,8 @@ func IsQuery(n *pg_query.Node) bool {
 	switch x := n.GetNode().(type) {
 	case *pg_query.Node_SelectStmt:
 		return Into(x.SelectStmt) == nil
-	case *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
+	case *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt,
+		*pg_query.Node_CallStmt:
 		return true
 	}
 	return false

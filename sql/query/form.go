@@ -8,6 +8,7 @@ type Holds struct {
 	HasAggs   bool
 	HasSRFs   bool // a set-returning function stands in Targets
 	HasWindow bool
+	IsCall    bool // it is CALL
 }
 
 // WrittenKind is what Written keeps.

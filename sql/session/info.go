@@ -41,7 +41,7 @@ var _ builtin.SessionInfo = info{}
 // Run implements builtin.Gateway.
 func (i info) Run(c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum) (types.Datum, error) {
 	if p.Language != "" {
-		return types.Null, notInlined(p)
+		return routines{i.Session}.call(c, p, args, nil)
 	}
 	return admin.Run(i.environment(c), p, args)
 }
@@ -51,14 +51,10 @@ func (i info) RunTable(
 	c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum, emit func(row []types.Datum) error,
 ) error {
 	if p.Language != "" {
-		return notInlined(p)
+		_, err := routines{i.Session}.call(c, p, args, emit)
+		return err
 	}
 	return admin.RunTable(i.environment(c), p, args, emit)
-}
-
-func notInlined(p *pgcatalog.Proc) error {
-	return pgerr.Unsupported("function %s is not supported yet because it cannot be inlined", p.Name).
-		WithHint("A function that is one SELECT, in LANGUAGE sql, and STABLE or IMMUTABLE, is inlined.")
 }
 
 // environment returns what functions of the cluster need from the session and the call.
@@ -108,7 +104,12 @@ func (i info) roleName() string {
 func (i info) CurrentUser() string { return i.roleName() }
 
 // SessionUser implements builtin.IdentityInfo.
-func (i info) SessionUser() string { return i.roleName() }
+func (i info) SessionUser() string {
+	if i.routine.definers > 0 {
+		return i.start.User
+	}
+	return i.roleName()
+}
 
 // CurrentDatabase implements builtin.IdentityInfo.
 func (i info) CurrentDatabase() string { return i.names().Database.Name }

@@ -120,7 +120,7 @@ func (q simpleQuery) perform(ctx context.Context, p *stmt.Program, args []types.
 		return err
 	}
 	args = first.ArgumentsOf(p, args)
-	if h, ok := w.(*stmt.HoldingWriter); ok && (p.Writes || p.Defines) {
+	if h, ok := w.(*stmt.HoldingWriter); ok && (p.Writes || p.Defines || p.Calls != 0) {
 		h.Hold()
 	}
 	if p.Columns != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn"
 )
 
 // run runs a program in the session's transaction, and opens an implicit transaction if there is
@@ -36,7 +37,7 @@ func (s *Session) run(
 	} else if p.LocksRows() {
 		r.Held = &stmt.HeldRows{Emit: emit}
 	}
-	if r.Writes = p.Writes; r.Writes {
+	if r.Writes = p.Writes || p.Calls != 0; r.Writes {
 		r.Mark = t.Parts.Mark()
 	}
 	t.Used = true
@@ -60,10 +61,8 @@ func (s *Session) run(
 		x := s.executor(ctx)
 		c := x.Context(ctx, t.Tx, args)
 		c.Before, c.Partial = r.Mark, partial
-		if o.Apply(c); !o.Fixed {
-			if c.Part, err = s.reads.Part(t.Tx, p); err != nil {
-				return 0, err
-			}
+		if err := readAs(s, p, c, &o, r.Mark); err != nil {
+			return 0, err
 		}
 		t.Constraints.BeforeStatement(&x, p, c)
 		_, err := x.Perform(t.Tx, p, c, counted)
@@ -174,4 +173,29 @@ func (s *Session) settleAs(ctx context.Context, p *stmt.Program, columns []stmt.
 		}
 		p = q
 	}
+}
+
+// readAs sets what a statement reads: as the portal says that it was opened for, or by the settings.
+func readAs(s *Session, p *stmt.Program, c *exec.Ctx, o *portal.Opening, before txn.Marks) (err error) {
+	if o.Apply(c); o.Fixed {
+		return nil
+	}
+	if c.Part, err = s.reads.Part(s.block.Tx.Tx, p); err != nil || p.Calls == 0 {
+		return err
+	}
+	return steady(c.Context, s.block.Tx.Tx, p, c, before)
+}
+
+// steady makes a statement that calls functions read all at one time: it sees nothing of what they
+// write, and STABLE functions see what it sees.
+func steady(ctx context.Context, t *tx.Tx, p *stmt.Program, c *exec.Ctx, before txn.Marks) error {
+	c.Before, c.Steady, c.Prompt = before, true, p.Calls == 'v'
+	if t.At != 0 {
+		return nil
+	}
+	at, err := t.CurrentEverywhere(ctx)
+	if err == nil {
+		c.Gateway = c.Gateway.ReadingAt(at)
+	}
+	return err
 }

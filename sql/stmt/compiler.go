@@ -196,6 +196,7 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 	p := &Program{
 		Query: q, Params: params, Columns: resultColumns(c.View, q), Version: c.View.DefinitionVersion(),
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
+		Calls:   calledRoutines(q),
 		planned: known,
 	}
 	if len(params) > 0 {

@@ -30,6 +30,7 @@ type Program struct {
 	Tables    []tx.TableUse // the locks on tables that it needs
 	Writes    bool
 	Defines   bool // it calls a function that changes definitions, and does nothing else
+	Calls     byte // the volatility of the functions of users that it calls, which run statements; 0: it calls none
 	Late      bool // rows are locked when they are fetched
 	Cursor    bool // it is a cursor's
 	Keys      []analyze.CursorKey
@@ -48,7 +49,9 @@ func (p *Program) LocksRows() bool {
 }
 
 // Reading returns what decides how old the program's reads may be.
-func (p *Program) Reading() tx.Reading { return tx.Reading{Writes: p.Writes, LocksRows: p.LocksRows()} }
+func (p *Program) Reading() tx.Reading {
+	return tx.Reading{Writes: p.Writes || p.Calls != 0, LocksRows: p.LocksRows()}
+}
 
 // Tag returns the tag of CommandComplete for a number of rows.
 func (p *Program) Tag(rows int64) string {
@@ -59,6 +62,9 @@ func (p *Program) Tag(rows int64) string {
 		return fmt.Sprintf("UPDATE %d", rows)
 	case query.Delete:
 		return fmt.Sprintf("DELETE %d", rows)
+	}
+	if p.Query.IsCall {
+		return "CALL"
 	}
 	return fmt.Sprintf("SELECT %d", rows)
 }
@@ -75,7 +81,7 @@ func CheckColumns(known, now []Column) error {
 
 // resultColumns describes the rows that a client sees.
 func resultColumns(view *catalog.View, q *query.Query) []Column {
-	if q.Command != query.Select && !q.Returning {
+	if q.Command != query.Select && !q.Returning || q.IsCall && len(q.Rels) == 0 {
 		return nil
 	}
 	out := []Column{}

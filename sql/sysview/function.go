@@ -91,6 +91,9 @@ func (n *Names) arguments(p *pgcatalog.Proc, modes string, defaults bool) []stri
 			continue
 		}
 		text := argumentModes[mode]
+		if mode == 'i' && p.Kind == 'p' {
+			text = "IN "
+		}
 		if i < len(p.ArgNames) && p.ArgNames[i] != "" {
 			text += builtin.QuoteIdent(p.ArgNames[i]) + " "
 		}

@@ -59,7 +59,7 @@ func (c *Ctx) Outer(n int) types.Datum {
 
 // Enter prepares a call site for this execution.
 func (c *Ctx) Enter(site *builtin.Ctx) {
-	site.Context, site.Env, site.Session = c.Context, c.Env, c.Session
+	site.Context, site.Env, site.Session, site.Statement = c.Context, c.Env, c.Session, c.Owner
 }
 
 func (c *Ctx) param(n int) (types.Datum, error) {

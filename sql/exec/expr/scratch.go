@@ -131,7 +131,7 @@ func (s *Scratch) Rest() {
 		clear(r)
 	}
 	for _, x := range s.sites {
-		x.Context, x.Env, x.Session = nil, nil, nil
+		x.Context, x.Env, x.Session, x.Statement = nil, nil, nil, nil
 	}
 }
 

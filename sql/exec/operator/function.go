@@ -1,6 +1,9 @@
 package operator
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/memory"
@@ -66,7 +69,7 @@ func resultFields(n *query.Call) []types.OID {
 		return out
 	}
 	for i, t := range n.Proc.AllArgTypes {
-		if i < len(n.Proc.ArgModes) && (n.Proc.ArgModes[i] == 't' || n.Proc.ArgModes[i] == 'o') {
+		if i < len(n.Proc.ArgModes) && strings.IndexByte("tob", n.Proc.ArgModes[i]) >= 0 {
 			out = append(out, fieldType(n, t))
 		}
 	}
@@ -224,10 +227,14 @@ func replaceSets(e query.Expr, width int, calls *[]*query.Call) query.Expr {
 		if !ok || !call.Proc.RetSet || hasSet(call.Args) {
 			return nil, false
 		}
-		*calls = append(*calls, call)
+		at := slices.IndexFunc(*calls, func(c *query.Call) bool { return query.Equal(c, call) })
+		if at < 0 { // equal calls are one
+			at = len(*calls)
+			*calls = append(*calls, call)
+		}
 		return &query.Slot{
 			T:    query.T{OID: call.Type(), Mod: call.Typmod()},
-			N:    width + len(*calls) - 1,
+			N:    width + at,
 			Name: call.Proc.Name,
 		}, true
 	})

@@ -1,0 +1,350 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// routines runs functions of users, in the transaction and the goroutine of the statement that calls.
+type routines struct{ *Session }
+
+// routineState is what a session keeps of the functions that it calls.
+type routineState struct {
+	depth    int // of nested calls
+	definers int // of nested calls of SECURITY DEFINER functions
+	compiled map[routineKey]*sqlRoutine
+}
+
+// maxCallDepth bounds the nesting of calls, as max_stack_depth does in PostgreSQL.
+const maxCallDepth = 1500
+
+// keptRoutines is how many compiled functions a session keeps.
+const keptRoutines = 500
+
+// routineKey is what the compiled form of a function depends on, besides the definitions.
+type routineKey struct {
+	function, role catalog.OID
+	arguments      string
+	ambient        string
+	path           string
+}
+
+// sqlRoutine is a function in SQL that is compiled for the types of a call.
+type sqlRoutine struct {
+	f          *catalog.Function
+	version    uint64
+	statements []sqlStatement
+	columns    []query.Column // of the result; nil: none
+	row        []types.OID    // types of the columns of a result that is a row
+	names      string         // of these columns
+}
+
+// sqlStatement is a statement of a function in SQL.
+type sqlStatement struct {
+	text    string
+	program *stmt.Program
+	utility string // the name of a statement that is no query
+}
+
+// invocation is a call under way.
+type invocation struct {
+	*sqlRoutine
+	outer *exec.Ctx // the statement that calls
+	ctx   context.Context
+	args  []types.Datum
+}
+
+// call calls a function. emit gets the rows of a set.
+func (r routines) call(
+	c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum, emit func(row []types.Datum) error,
+) (types.Datum, error) {
+	outer, f := exec.StatementOf(c), catalog.FunctionByOID(r.block.View(), p.OID)
+	switch {
+	case outer == nil || r.block.Tx == nil:
+		return types.Null, pgerr.Unsupported("function %s cannot be called here because it cannot be inlined", p.Name).
+			WithHint("A function that is one SELECT of one expression, in LANGUAGE sql, is inlined.")
+	case f == nil:
+		return types.Null, pgerr.New(pgerr.UndefinedFunction, "function with OID %d does not exist", p.OID)
+	case r.routine.depth >= maxCallDepth:
+		return types.Null, pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
+			WithHint("Functions may call each other to a depth of %d.", maxCallDepth)
+	}
+	r.routine.depth++
+	defer func() { r.routine.depth-- }()
+	leave, err := r.enter(f)
+	defer leave()
+	if err != nil {
+		return types.Null, err
+	}
+	b, err := r.compile(f, c.ArgTypes, c.Columns)
+	if err != nil {
+		return types.Null, pgerr.InContext(err, `SQL function "`+f.Name+`" during startup`)
+	}
+	x := &invocation{sqlRoutine: b, outer: outer, ctx: c.Context, args: slices.Clone(args)}
+	if emit != nil && f.Volatility == 'v' {
+		return types.Null, r.all(x, emit)
+	}
+	return r.run(x, emit)
+}
+
+// enter applies SECURITY DEFINER and SET; leave undoes it.
+func (r routines) enter(f *catalog.Function) (leave func(), err error) {
+	leave = func() {}
+	if f.SecurityDefiner {
+		role, compiler := r.role, r.compiler.Role
+		r.Session.role, r.compiler.Role = f.Owner, f.Owner
+		r.routine.definers++
+		leave = func() {
+			r.Session.role, r.compiler.Role = role, compiler
+			r.routine.definers--
+		}
+	}
+	if len(f.Settings) == 0 {
+		return leave, nil
+	}
+	before, nest := leave, r.block.Tx.Depth()+2+r.routine.depth // above each level that a statement may end
+	leave = func() {
+		r.vars.End(false, nest)
+		r.freshen()
+		before()
+	}
+	for _, s := range f.Settings {
+		name, value, _ := strings.Cut(s, "=")
+		if err := r.vars.Set(name, &value, true, nest); err != nil {
+			return leave, err
+		}
+	}
+	r.freshen()
+	return leave, nil
+}
+
+// compile returns the compiled form of a function for the types of a call.
+func (r routines) compile(f *catalog.Function, arguments []types.OID, columns []builtin.Column) (*sqlRoutine, error) {
+	c := r.currentCompiler()
+	k := routineKey{function: f.OID, role: c.Role, arguments: fmt.Sprint(arguments, columns), ambient: c.Ambient,
+		path: strings.Join(c.Path, ",")}
+	if b := r.routine.compiled[k]; b != nil && b.version == c.View.DefinitionVersion() && !c.Uncommitted {
+		return b, nil
+	}
+	b := &sqlRoutine{f: f, version: c.View.DefinitionVersion()}
+	b.columns = resultColumns(c, f, arguments, columns)
+	texts := f.Body
+	if len(texts) == 0 {
+		texts = []string{f.Source}
+	}
+	for _, text := range texts {
+		stmts, err := parse.Parse(text)
+		if err != nil {
+			return nil, pgerr.Within(err, text)
+		}
+		for _, st := range stmts {
+			b.statements = append(b.statements, sqlStatement{text: text, program: &stmt.Program{Statement: st}})
+		}
+	}
+	if err := b.check(c); err != nil {
+		return nil, err
+	}
+	if len(r.routine.compiled) >= keptRoutines || r.routine.compiled == nil {
+		r.routine.compiled = map[routineKey]*sqlRoutine{}
+	}
+	for i := range b.statements {
+		if err := b.prepare(c, i, arguments); err != nil {
+			return nil, err
+		}
+	}
+	for _, col := range b.columns {
+		b.row = append(b.row, col.Type)
+	}
+	if f.Result != types.Record {
+		b.row = nil
+	} else {
+		b.names = types.RecordNames(columnNames(b.columns))
+	}
+	if !c.Uncommitted {
+		r.routine.compiled[k] = b
+	}
+	return b, nil
+}
+
+// check checks that the last statement can return the result.
+func (b *sqlRoutine) check(c *stmt.Compiler) error {
+	if b.f.Result == types.Void || len(b.statements) > 0 {
+		return nil
+	}
+	_, err := analyze.FinalStatement(c.Analysis(""), b.f, nil, b.columns)
+	return err
+}
+
+// prepare compiles a statement.
+func (b *sqlRoutine) prepare(c *stmt.Compiler, i int, arguments []types.OID) error {
+	s := &b.statements[i]
+	st := s.program.Statement
+	if !parse.IsQuery(st.Node) {
+		s.utility = parse.Name(st.Node)
+		return nil
+	}
+	var columns []query.Column
+	if i == len(b.statements)-1 {
+		columns = b.columns
+	}
+	p, err := c.Routine(b.f, s.text, st, arguments, columns)
+	if err != nil {
+		return pgerr.Within(err, s.text)
+	}
+	if p.Writes && b.f.Volatility != 'v' {
+		return pgerr.Unsupported("%s is not allowed in a non-volatile function", p.Query.Command)
+	}
+	s.program = p
+	return nil
+}
+
+// resultColumns returns the columns of the result of a call; those of a record are the ones that the
+// call defines.
+func resultColumns(
+	c *stmt.Compiler, f *catalog.Function, arguments []types.OID, columns []builtin.Column,
+) []query.Column {
+	if len(columns) > 0 && f.Result == types.Record {
+		var out []query.Column
+		for _, col := range columns {
+			out = append(out, query.Column{Name: col.Name, Type: col.Type, Typmod: col.Typmod})
+		}
+		return out
+	}
+	return analyze.CallColumns(c.Analysis(""), f, arguments)
+}
+
+func columnNames(columns []query.Column) []string {
+	var out []string
+	for _, c := range columns {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// all runs a function to its end before it emits rows: what it writes does not depend on how many rows
+// are wanted.
+func (r routines) all(x *invocation, emit func(row []types.Datum) error) error {
+	var rows [][]types.Datum
+	_, err := r.run(x, func(row []types.Datum) error {
+		rows = append(rows, cloneRow(row))
+		return nil
+	})
+	for _, row := range rows {
+		if err == nil {
+			err = emit(row)
+		}
+	}
+	return err
+}
+
+func cloneRow(row []types.Datum) []types.Datum {
+	out := make([]types.Datum, len(row))
+	for i, d := range row {
+		out[i] = d.Clone()
+	}
+	return out
+}
+
+// errRow ends a statement after its first row.
+var errRow = pgerr.New(pgerr.SuccessfulCompletion, "no more rows are wanted")
+
+// run runs the statements of a function. The result is that of the last one.
+func (r routines) run(x *invocation, emit func(row []types.Datum) error) (types.Datum, error) {
+	result := types.Null
+	for i := range x.statements {
+		s := &x.statements[i]
+		take := func([]types.Datum) error { return nil }
+		var taken error
+		if i == len(x.statements)-1 && x.columns != nil {
+			found := false
+			take = func(row []types.Datum) error {
+				row = row[:len(x.columns)]
+				switch {
+				case emit != nil:
+					taken = emit(row)
+					return taken
+				case found:
+				case x.row != nil:
+					result, found = types.NewNamedRecord(x.row, row, x.names), true
+				default:
+					result, found = row[0].Clone(), true
+				}
+				if s.program.Writes {
+					return nil
+				}
+				return errRow
+			}
+		}
+		err := r.perform(x, i, take)
+		switch {
+		case err == nil || err == error(errRow):
+		case taken != nil:
+			return types.Null, taken
+		default:
+			return types.Null, pgerr.InContext(pgerr.Within(err, s.text),
+				fmt.Sprintf(`SQL function "%s" statement %d`, x.f.Name, i+1))
+		}
+	}
+	return result, nil
+}
+
+// perform runs a statement of a function.
+func (r routines) perform(x *invocation, i int, emit exec.Emit) error {
+	s, t := &x.statements[i], r.block.Tx
+	if s.utility != "" {
+		return pgerr.Unsupported("%s is not supported in a SQL function", s.utility).
+			WithHint("SELECT, INSERT, UPDATE and DELETE are.")
+	}
+	p := s.program
+	if p.Writes {
+		if t.IsReadOnly() {
+			return t.ReadOnlyError(p.Query.Command.String())
+		}
+		if err := t.Parts.Bound(r.txEnv.Scope()); err != nil {
+			return err
+		}
+	}
+	if err := t.LockTables(x.ctx, p.Tables); err != nil {
+		return err
+	}
+	if p.Version != r.block.View().DefinitionVersion() {
+		return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+			WithDetail("The definitions that function %s uses have changed.", x.f.Name).WithHint("Try again.")
+	}
+	if p.Plan.Failing != nil {
+		return p.Plan.Failing
+	}
+	if err := t.CheckStorages(p.Tables); err != nil {
+		return err
+	}
+	e := r.executor(x.ctx)
+	c := e.Context(x.ctx, t.Tx, x.args)
+	switch {
+	case x.f.Volatility != 'v' && x.outer.Before != nil:
+		c.Before, c.Steady, c.Gateway = x.outer.Before, true, x.outer.Gateway
+	case p.Calls != 0:
+		if err := steady(x.ctx, t.Tx, p, c, t.Parts.Mark()); err != nil {
+			return err
+		}
+	default:
+		c.Before = t.Parts.Mark()
+	}
+	t.Constraints.BeforeStatement(&e, p, c)
+	if _, err := e.Perform(t.Tx, p, c, emit); err != nil {
+		return err
+	}
+	return t.Constraints.AfterStatement(&e, p, c)
+}
