@@ -22,7 +22,7 @@
 //	R2  Content routes and co-location by policy need a validated, immutable policy; co-location
 //	    also a Range of 1.
 //	R3  Subqueries and volatile targets run at the gateway, never in a fragment; so does what asks
-//	    or changes the session, its node or the catalog (stays.go, builtin.PlaceOf), but in ON
+//	    or changes the session, its node or the catalog (place.go, builtin.PlaceOf), but in ON
 //	    CONFLICT. What it says once for the statement is asked before it and goes below as a
 //	    parameter.
 //	R4  A condition crosses an outer join only on the side whose rows are all kept, or from ON to

@@ -34,7 +34,7 @@ func (j joining) lookupCost(k lookupKey) float64 {
 		return joinorder.CostLookup
 	case k.index.Index.Def.Global:
 		seek = costFind
-	case j.local != nil:
+	case j.local != nil, k.routed:
 		seek = costSeekOne
 	case !k.batched():
 		seek = costSeekRow
@@ -91,6 +91,7 @@ type lookupKey struct {
 	scan    *Scan
 	index   *IndexScan
 	columns []lookupColumn
+	routed  bool // a row of the other side says which fragment has what it looks up
 }
 
 // chosen lists the equalities of the join by which rows are looked up.
@@ -117,6 +118,7 @@ func (j joining) lookupKeyOf(right part) (k lookupKey, ok bool) {
 	if k.columns == nil {
 		k.index, k.columns = j.indexEqualities(j.l, s, right, j.eqs)
 	}
+	k.routed = k.index != nil && !j.env.Off.Batch && j.placed(right)
 	if own := s.Index; own != nil && len(k.columns)-len(k.chosen()) < len(own.Equal) {
 		return k, false // it reads few rows by values that the lookup would not use
 	}
@@ -273,6 +275,9 @@ func (j joining) lookupJoin(left, right part) (part, bool, error) {
 	rows, off := j.leftRows(left), j.env.Off
 	if j.kind == query.Full || j.kind == query.Right || hasSubLinks(j.on) {
 		return part{}, false, nil
+	}
+	if out, ok, err := j.routedLoop(left, right); ok || err != nil {
+		return out, ok, err
 	}
 	key, ok := j.lookupKeyOf(right)
 	if !ok || !j.few(rows, right, j.lookupCost(key)) {
@@ -514,70 +519,4 @@ func nameOf(e query.Expr) string {
 		return s.Name
 	}
 	return "?column?"
-}
-
-// boundLoop runs the right side once for each row of a small left side, whose values are known then:
-// conditions of the join that are no equalities of columns, such as ranges and OR, find its rows by
-// keys and indexes too.
-func (j joining) boundLoop(left, right part) (part, bool, error) {
-	rows := j.leftRows(left)
-	switch j.kind {
-	case query.Inner, query.Left, query.Semi, query.Anti:
-	default:
-		return part{}, false, nil
-	}
-	right = j.unions.scan(right)
-	s, ok := scanUnder(right.node)
-	if !ok || right.local == nil || len(right.local.rels) != 1 || len(j.on) == 0 || rows > rowLookupLimit ||
-		len(right.in.lateral) > 0 || j.env.Off.NestLoop || hasSubLinks(j.on) || anyStays(j.on) ||
-		slices.ContainsFunc(j.on, volatile) {
-		return part{}, false, nil
-	}
-	in := &layout{slots: right.in.slots, exprs: right.in.exprs, collects: true}
-	on, err := j.rewriteAll(j.l, j.on, in)
-	if err != nil {
-		return part{}, false, err
-	}
-	bound := *s
-	conds := slices.Concat(Conjuncts(s.Filter), on)
-	inner := part{node: &bound, in: right.in, local: &locality{rels: right.local.rels, route: j.route(&bound, conds)}}
-	bound.Filter = j.fold(Conjunction(j.sliced(&bound, conds)))
-	indexes := j.l.q.Rels[right.local.rels[0]].Indexes
-	j.choose(&bound, &inner.local.route, indexes, conds, anyOrder)
-	if of := j.est.columnsOf(&matcher{s: &bound}, indexes); of != nil {
-		j.est.note(&bound, j.est.tableRows(s.Table)*of.Of(conds))
-	}
-	inner = j.unions.of(j.planner, inner, indexes, conds)
-	whole := inner.node == &bound && bound.Access == ScanBuckets && bound.Span == nil && !inner.local.route.byValues()
-	each := j.est.cost(inner.node) + j.est.rows(inner.node)*(joinorder.CostSend+joinorder.CostBuild)
-	cost := max(rows, 1) * (costAsk + each)
-	if whole && !AtMostOne(left.node) || 2*cost >= j.wholeCost(rows, right) {
-		return part{}, false, nil
-	}
-	left = j.gather(left, nil)
-	n := &NestLoop{Kind: j.kind, Left: left.node, Right: j.gather(inner, nil).node}
-	for _, b := range in.lateral {
-		if !j.lrels.covers(j.l.relsOf(b.v)) {
-			return part{}, false, nil
-		}
-		e, err := j.column(j.l, b.v, left.in)
-		if err != nil {
-			return part{}, false, err
-		}
-		n.Binds = append(n.Binds, Bind{b.param, e})
-	}
-	out := part{node: n, in: concat(left, right), order: left.order}
-	n.Cols = append(append([]Col{}, left.node.Output()...), right.node.Output()...)
-	if j.kind == query.Semi || j.kind == query.Anti {
-		n.Cols, out.in = left.node.Output(), &layout{slots: left.in.slots, lateral: out.in.lateral}
-	}
-	return out, len(n.Binds) > 0, nil
-}
-
-// otherBoundLoop is boundLoop by the rows of the right side, where the sides of the join may change.
-func (j joining) otherBoundLoop(left, right part) (part, bool, error) {
-	if j.kind != query.Inner || j.fixed {
-		return part{}, false, nil
-	}
-	return j.turned().boundLoop(right, left)
 }

@@ -648,6 +648,14 @@ SELECT t.id, f.v FROM fleet f RIGHT JOIN things t ON t.id = f.cust
 SELECT f.cust, count(*), sum(t.big) FROM fleet f JOIN things t ON t.id = f.cust GROUP BY f.cust
 SELECT count(*) FROM fleet a JOIN fleet b ON a.cust = b.cust AND a.seq = b.seq
 SELECT a.cust, a.seq, b.seq FROM fleet a JOIN fleet b ON a.cust = b.cust WHERE a.cust = 3 AND b.seq < 112
+-- joins whose rows say in which bucket the other side's are
+SELECT x.k, f.seq FROM (VALUES (1::bigint), (3), (NULL), (-1), (1), (99)) x (k) JOIN fleet f ON f.cust = x.k
+SELECT x.k, f.seq FROM (VALUES (1), (3), (NULL), (-1), (99)) x (k) LEFT JOIN fleet f ON f.cust = x.k AND f.seq <> 101
+SELECT x.k FROM (VALUES (1::smallint), (3), (NULL), (2), (99)) x (k) WHERE EXISTS (SELECT FROM fleet f WHERE f.cust = x.k AND f.seq > x.k + 120)
+SELECT x.k FROM (VALUES (1::bigint), (3), (NULL), (2), (99)) x (k) WHERE NOT EXISTS (SELECT FROM fleet f WHERE f.cust = x.k AND f.seq > 125)
+SELECT x.k, f.seq, g.v FROM (VALUES (1::bigint), (3), (2)) x (k) LEFT JOIN (fleet f JOIN fleet g ON g.cust = f.cust AND g.seq < f.seq) ON f.cust = x.k AND f.seq < 120
+SELECT x.k, count(f.seq) FROM (VALUES (1::numeric), (3.5), (NULL), (2)) x (k) LEFT JOIN fleet f ON f.cust = x.k GROUP BY 1
+SELECT x.k FROM (VALUES (1::bigint), (3), (NULL), (2), (99)) x (k) WHERE x.k IN (SELECT cust FROM fleet WHERE seq > 110)
 SELECT p.id, q.mail FROM people p JOIN people q ON q.id = p.id WHERE p.grp = 7
 SELECT p.id, q.mail FROM people q JOIN people p ON q.id = p.id AND p.n > 3 WHERE p.grp = 7
 SELECT p.id, q.mail FROM people p LEFT JOIN people q ON q.id = p.id AND q.n > 3 WHERE p.grp = 7
