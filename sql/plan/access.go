@@ -30,7 +30,7 @@ const (
 	costRow = 1.0
 	// An entry of an index, and its row: measured as 2 to 4.4 if the row is in the cache, and as 12 to 15
 	// if the database reads it.
-	costEntry = 6.0
+	costEntry = 8.0
 	// an entry alone, if it has all that is read
 	costEntryOnly = 1.0
 	costFind      = 20.0 // asking a global index, which is in few fragments

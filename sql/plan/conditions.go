@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sherddb/sherd/sql/plan/joinorder"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -191,4 +192,108 @@ func (l *level) carry(c query.Expr, t equality) query.Expr {
 // constant reports whether e has one value during the statement, as far as this query goes.
 func (l *level) constant(e query.Expr) bool {
 	return len(l.relsOf(e)) == 0 && !hasSubLink(e) && !volatile(e)
+}
+
+// equalities derives the equalities of columns of two items that follow from those of others, so that
+// the items may be joined before the others: from a.x = b.x and b.x = c.x follows a.x = c.x. It notes
+// which are of one class.
+func (j *joiner) equalities() (out []query.Expr) {
+	item := map[int]int{} // the item of a range table entry
+	for i, it := range j.items {
+		for r := range fromRels(it) {
+			item[r] = i
+		}
+	}
+	var classes []*class
+	for _, c := range j.conds {
+		call, ok := c.(*query.Call)
+		a, b, nulls, hashes := hashable(c)
+		if !ok || !hashes || nulls || a.Type() != b.Type() || !isOwnColumn(a) || !isOwnColumn(b) {
+			continue
+		}
+		x := &class{like: call}
+		x.add(a)
+		x.add(b)
+		classes = slices.DeleteFunc(classes, func(y *class) bool {
+			if !slices.ContainsFunc(x.columns, func(e query.Expr) bool { return among(y.columns, e) }) {
+				return false
+			}
+			for _, e := range y.columns {
+				x.add(e)
+			}
+			return true
+		})
+		classes = append(classes, x)
+	}
+	numbers := 0
+	for _, x := range classes {
+		n := len(x.columns)
+		items := map[int]bool{}
+		for _, e := range x.columns {
+			items[item[bare(e).(*query.Var).Rel]] = true
+		}
+		// Two columns of one item are not equal before the item is joined.
+		if n < 3 || len(items) < n || n*(n-1)/2 > maxImplied || numbers == joinorder.MaxClasses {
+			continue
+		}
+		out = append(out, j.complete(x, numbers)...)
+		numbers++
+	}
+	return out
+}
+
+// class is columns of one type that are all equal.
+type class struct {
+	like    *query.Call // one of the equalities
+	columns []query.Expr
+}
+
+func (x *class) add(e query.Expr) {
+	if !among(x.columns, e) {
+		x.columns = append(x.columns, e)
+	}
+}
+
+// complete notes the equalities of a class, and returns those that are not written.
+func (j *joiner) complete(x *class, number int) (out []query.Expr) {
+	for i, a := range x.columns {
+		for _, b := range x.columns[:i] {
+			written := false
+			for _, c := range j.conds {
+				if l, r, nulls, ok := hashable(c); ok && !nulls &&
+					(query.Equal(l, a) && query.Equal(r, b) || query.Equal(l, b) && query.Equal(r, a)) {
+					j.class[c], written = number, true
+				}
+			}
+			if !written {
+				d := *x.like
+				d.Args = []query.Expr{b, a}
+				j.class[&d] = number
+				out = append(out, &d)
+			}
+		}
+	}
+	return out
+}
+
+// once leaves out the equalities of a join that follow from others of it: all columns of a class are
+// equal on either side, so that one equality between the sides is enough.
+func (j *joiner) once(conds []query.Expr) (out []query.Expr) {
+	seen := map[int]bool{}
+	for _, c := range conds {
+		if class, ok := j.class[c]; ok {
+			if seen[class] {
+				continue
+			}
+			seen[class] = true
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// isOwnColumn reports whether an expression is a column of a table of the query itself.
+func isOwnColumn(e query.Expr) bool {
+	v, ok := bare(e).(*query.Var)
+	return ok && v.Up == 0 && v.Col >= 0
 }

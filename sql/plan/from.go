@@ -31,6 +31,8 @@ func (p *planner) joined(l *level, items []query.From, conds []query.Expr) (part
 	}
 	j.conds = append(j.conds, restrictions(l, j.conds)...)
 	j.conds = append(j.conds, implied(l, j.conds)...)
+	j.class = map[query.Expr]int{}
+	j.conds = append(j.conds, j.equalities()...)
 	out, err := j.plan()
 	if err != nil {
 		return part{}, err
@@ -44,8 +46,9 @@ type joiner struct {
 	p     *planner
 	l     *level
 	items []query.From
-	parts []part       // the items, planned by themselves
-	conds []query.Expr // not applied yet
+	parts []part             // the items, planned by themselves
+	conds []query.Expr       // not applied yet
+	class map[query.Expr]int // of equalities that tie more than two items together
 }
 
 func (j *joiner) flatten(it query.From) {
@@ -90,7 +93,7 @@ func (j *joiner) tree(t *joinorder.Tree) (part, relSet, error) {
 		return part{}, nil, err
 	}
 	both := lrels.union(rrels)
-	n := joining{kind: query.Inner, lrels: lrels, rrels: rrels, on: j.take(both)}
+	n := joining{kind: query.Inner, lrels: lrels, rrels: rrels, on: j.once(j.take(both))}
 	if t.Right.Left == nil {
 		n.lateral = len(lrels.intersect(j.l.lateralRels(j.items[t.Right.Relation]))) > 0
 	}
@@ -176,8 +179,15 @@ func (j *joiner) tie(a, b int, conds []query.Expr) joinorder.Condition {
 	x := joining{planner: j.p, l: j.l, lrels: fromRels(j.items[a]), rrels: fromRels(j.items[b])}
 	x.eqs, x.rest = splitEqualities(j.l, conds, x.lrels, x.rrels)
 	c := joinorder.Condition{Of: joinorder.SetOf(a, b), Selectivity: 1, Lookup: map[int]float64{}}
+	all := 1.0 // of the classes
 	for _, e := range x.eqs {
-		c.Selectivity *= statistics.Join(j.variable(e.left), j.variable(e.right))
+		share := statistics.Join(j.variable(e.left), j.variable(e.right))
+		if class, ok := j.class[e.cond]; ok {
+			c.Classes = append(c.Classes, joinorder.Class{ID: class, Selectivity: share})
+			all *= share
+		} else {
+			c.Selectivity *= share
+		}
 	}
 	for range x.rest {
 		c.Selectivity *= guessCondition
@@ -192,7 +202,7 @@ func (j *joiner) tie(a, b int, conds []query.Expr) joinorder.Condition {
 				c.Lookup[of] = side.lookupCost(key)
 			}
 			if key.unique() { // each row of the other side meets at most one
-				c.Selectivity = max(c.Selectivity, 1/max(j.p.est.tableRows(key.scan.Table), 1))
+				c.Selectivity = max(c.Selectivity, min(1, 1/max(j.p.est.tableRows(key.scan.Table), 1)/all))
 			}
 		}
 	}

@@ -60,12 +60,24 @@ type Relation struct {
 type Condition struct {
 	Of          Set
 	Selectivity float64
+	// Classes are equalities of the condition that are not in Selectivity. Of those of a class that tie
+	// two sets, one holds if another does, so that one of them counts.
+	Classes []Class
 	// Lookup has the relations of Of whose rows can be looked up by the values of the others, and the
 	// cost of one look-up.
 	Lookup map[int]float64
 	// Local: rows that are joined are in the same fragment.
 	Local bool
 }
+
+// Class is an equality of a class of values that are all equal.
+type Class struct {
+	ID          int // from 0 to MaxClasses - 1
+	Selectivity float64
+}
+
+// MaxClasses is the number of classes that there may be.
+const MaxClasses = 64
 
 // Tree is a join of two trees, or a relation if Left and Right are nil.
 type Tree struct {
@@ -116,9 +128,10 @@ func From(first int, relations []Relation, conditions []Condition) *Tree {
 				continue
 			}
 			rows, found := out.Rows*max(r.Rows, 1), r.After != 0
-			for _, c := range conditions {
-				if c.Of.Has(i) && (have | SetOf(i)).covers(c.Of) {
-					rows *= c.Selectivity
+			counted := uint64(0)
+			for k := range conditions {
+				if c := &conditions[k]; c.Of.Has(i) && (have | SetOf(i)).covers(c.Of) {
+					rows *= c.selectivity(&counted)
 					_, looked := c.Lookup[i]
 					found = found || looked
 				}
@@ -329,13 +342,13 @@ func (o *order) tie(left, right Set) (
 	selectivity float64, tied bool, lookup float64, local bool,
 ) {
 	selectivity, lookup = 1, math.Inf(1)
-	both := left | right
+	both, counted := left|right, uint64(0)
 	for i := range o.conditions {
 		c := &o.conditions[i]
 		if !both.covers(c.Of) || left.covers(c.Of) || right.covers(c.Of) {
 			continue
 		}
-		selectivity *= c.Selectivity
+		selectivity *= c.selectivity(&counted)
 		tied = true
 		if cost, ok := c.Lookup[right.first()]; ok && right.single() {
 			lookup = min(lookup, cost)
@@ -343,4 +356,17 @@ func (o *order) tie(left, right Set) (
 		local = local || c.Local
 	}
 	return selectivity, tied, lookup, local
+}
+
+// selectivity returns the share of pairs that meet the condition, without the classes that have been
+// counted. It counts the others.
+func (c *Condition) selectivity(counted *uint64) float64 {
+	out := c.Selectivity
+	for _, x := range c.Classes {
+		if *counted&(1<<x.ID) == 0 {
+			*counted |= 1 << x.ID
+			out *= x.Selectivity
+		}
+	}
+	return out
 }

@@ -63,6 +63,27 @@ func TestBest(t *testing.T) {
 	}
 }
 
+// TestClasses: of equalities of a class one counts between two sets, and each makes a join.
+func TestClasses(t *testing.T) {
+	rels := []Relation{{Rows: 5, Cost: 5}, {Rows: 2000, Cost: 2000}, {Rows: 30_000, Cost: 30_000}}
+	var conds []Condition
+	for _, of := range []Set{SetOf(0, 1), SetOf(1, 2), SetOf(0, 2)} {
+		conds = append(conds, Condition{Of: of, Selectivity: 1, Classes: []Class{{ID: 3, Selectivity: 1.0 / 25}}})
+	}
+	conds[1].Selectivity = 0.5
+	out := Best(rels, conds)
+	if got, want := out.Rows, 5.0*2000*30_000/25/25/2; got != want {
+		t.Errorf("%s returns %g rows, not %g", out, got, want)
+	}
+	o := &order{relations: rels, conditions: conds}
+	if selectivity, _, _, _ := o.tie(SetOf(0, 1), SetOf(2)); selectivity != 1.0/50 {
+		t.Error(selectivity)
+	}
+	if selectivity, tied, _, _ := o.tie(SetOf(0), SetOf(2)); !tied || selectivity != 1.0/25 {
+		t.Error(selectivity, tied)
+	}
+}
+
 // TestBushy: two selective pairs are joined with each other.
 func TestBushy(t *testing.T) {
 	rels := []Relation{{Rows: 10, Cost: 10}, {Rows: 1e5, Cost: 1e5}, {Rows: 1e5, Cost: 1e5}, {Rows: 10, Cost: 10}}

@@ -656,6 +656,13 @@ SELECT x.k FROM (VALUES (1::bigint), (3), (NULL), (2), (99)) x (k) WHERE NOT EXI
 SELECT x.k, f.seq, g.v FROM (VALUES (1::bigint), (3), (2)) x (k) LEFT JOIN (fleet f JOIN fleet g ON g.cust = f.cust AND g.seq < f.seq) ON f.cust = x.k AND f.seq < 120
 SELECT x.k, count(f.seq) FROM (VALUES (1::numeric), (3.5), (NULL), (2)) x (k) LEFT JOIN fleet f ON f.cust = x.k GROUP BY 1
 SELECT x.k FROM (VALUES (1::bigint), (3), (NULL), (2), (99)) x (k) WHERE x.k IN (SELECT cust FROM fleet WHERE seq > 110)
+-- equalities that follow from others
+SELECT a.id, b.name, c.seq FROM things a, things b, fleet c WHERE a.id = b.id AND b.id = c.cust AND c.seq < 115
+SELECT a.id, b.id, c.seq, d.n FROM things a, fleet c, things b, (VALUES (1::bigint), (2), (2), (NULL), (5)) d (n) WHERE a.id = c.cust AND d.n = b.id AND b.id = a.id
+SELECT x.*, y.n, z.n FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 1)) x (a, b), (VALUES (1), (2), (3)) y (n), (VALUES (1), (2), (2)) z (n) WHERE x.a = y.n AND x.b = y.n AND y.n = z.n
+SELECT x.*, y.n, z.n, w.* FROM (VALUES (1, 1), (1, 2), (2, 2), (3, 3)) x (a, b), (VALUES (1), (2), (3)) y (n), (VALUES (1), (2), (2)) z (n) LEFT JOIN (VALUES (1, 5), (3, 7)) w (n, m) ON w.n = z.n WHERE x.a = y.n AND y.n = z.n AND x.b >= z.n
+SELECT x.n, y.n, z.n, w.m FROM (VALUES (1), (2), (3)) x (n), (VALUES (1), (2), (4)) y (n), (VALUES (1), (2), (2)) z (n) LEFT JOIN (VALUES (1, 5), (3, 7)) w (n, m) ON w.n = z.n WHERE x.n = y.n AND y.n = z.n AND x.n = w.n
+SELECT count(*) FROM things a, things b, things c, fleet d WHERE a.id = b.id AND a.id = c.id AND b.id = d.cust AND c.grp = b.grp
 SELECT p.id, q.mail FROM people p JOIN people q ON q.id = p.id WHERE p.grp = 7
 SELECT p.id, q.mail FROM people q JOIN people p ON q.id = p.id AND p.n > 3 WHERE p.grp = 7
 SELECT p.id, q.mail FROM people p LEFT JOIN people q ON q.id = p.id AND q.n > 3 WHERE p.grp = 7
