@@ -106,13 +106,15 @@ func (l *Lists) grow(n int) error {
 // all finds the rows that several searches find. It is sufficient that one of these has no more than
 // limit rows.
 func (l *Lists) all(args []gin.Search, limit int) (found rows, ok bool, err error) {
+	longer := make([]int, len(args)) // than so many entries
 	for n := min(firstRead, limit); ; n = min(n*moreReads, limit) {
 		for i := range args {
 			if found, ok, err = l.find(&args[i], n); err != nil {
 				return nil, false, err
 			}
-			if ok {
-				return l.within(found, slices.Delete(slices.Clone(args), i, i+1), limit)
+			if longer[i] = n; ok {
+				longer[i] = limit // read
+				return l.within(found, args, longer, limit)
 			}
 		}
 		if n == limit {
@@ -122,12 +124,16 @@ func (l *Lists) all(args []gin.Search, limit int) (found rows, ok bool, err erro
 }
 
 // within returns the rows that other searches find too, as far as these have few rows.
-func (l *Lists) within(found rows, args []gin.Search, limit int) (rows, bool, error) {
+func (l *Lists) within(found rows, args []gin.Search, longer []int, limit int) (rows, bool, error) {
 	for i := range args {
+		reads := min(limit, worthRead*len(found)+firstRead)
 		if len(found) == 0 {
 			break
 		}
-		list, ok, err := l.find(&args[i], min(limit, worthRead*len(found)+firstRead))
+		if longer[i] >= reads {
+			continue
+		}
+		list, ok, err := l.find(&args[i], reads)
 		if err != nil {
 			return nil, false, err
 		}
