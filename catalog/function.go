@@ -175,6 +175,16 @@ const StoredFunctionName = "sherd.function_"
 // functionsInText calls f with the OID of each function that a stored expression names.
 func functionsInText(text string, f func(OID)) { numbersInText(text, StoredFunctionName, f) }
 
+// FunctionsInText returns the OIDs of the functions that stored expressions name.
+func FunctionsInText(texts ...string) []OID {
+	var out []OID
+	add := distinct(&out)
+	for _, text := range texts {
+		functionsInText(text, add)
+	}
+	return out
+}
+
 // UsedInText reports whether a stored expression names a function.
 func (f *Function) UsedInText(text string) bool {
 	found := false

@@ -131,6 +131,9 @@ func (d *draft) dropColumn(k *pg_query.AlterTableCmd) error {
 		}
 		return err
 	}
+	if err := checkFunctionsOf(d, col); err != nil {
+		return err
+	}
 	if err := d.releaseColumn(col, k.Behavior); err != nil {
 		return err
 	}

@@ -123,10 +123,14 @@ func relationsToDrop(
 
 func (r *runner) dropTables(n *pg_query.DropStmt) error {
 	names := objectNames(n)
-	return r.updateExclusive(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) },
+	find := func(c *change) []catalog.OID { return c.withReferring(withFunctions(c, names), n.Behavior) }
+	return r.updateExclusive(find,
 		func(c *change) error {
 			list, err := relationsToDrop(c, names, "table", n.MissingOk)
 			if err != nil {
+				return err
+			}
+			if err := releaseRelations(c, list, n.Behavior); err != nil {
 				return err
 			}
 			if err := c.releaseReferencedTables(list, n.Behavior); err != nil {

@@ -402,3 +402,130 @@ func dropFunctionsOf(c *change, s *catalog.Schema, dropped []*catalog.Table, cas
 	}
 	return gone, detail, nil
 }
+
+// usesRelation returns the functions that use any of relations: their row types, or in a body.
+func usesRelation(c *change, relations ...catalog.OID) []*catalog.Function {
+	var out []*catalog.Function
+	for f := range catalog.FunctionsOf(c.view, c.Database) {
+		used := f.UsedRelations()
+		if slices.ContainsFunc(relations, func(oid catalog.OID) bool { return slices.Contains(used, oid) }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// releaseRelations drops the functions that use relations, if CASCADE allows it.
+func releaseRelations(c *change, list []*catalog.Table, behavior pg_query.DropBehavior) error {
+	var functions []*catalog.Function
+	var lines, gone []string
+	for _, t := range list {
+		for _, f := range usesRelation(c, t.OID) {
+			if slices.Contains(functions, f) {
+				continue
+			}
+			on := found{table: t}.kind() + " " + c.visibleName(t)
+			if f.UseOf(t.OID) == nil {
+				on = "type " + c.visibleName(t)
+			}
+			words := functionWords(c, f)
+			functions = append(functions, f)
+			lines, gone = append(lines, words+" depends on "+on), append(gone, words)
+		}
+	}
+	if len(functions) == 0 {
+		return nil
+	}
+	what := found{table: list[0]}.kind() + " " + c.visibleName(list[0])
+	return releaseFunctions(c, functions, released{what, len(list) > 1, lines, gone, list}, behavior)
+}
+
+// released is what is dropped with functions: its name, if there are several, and the messages about
+// the functions.
+type released struct {
+	what        string
+	many        bool
+	lines, gone []string
+	dropped     []*catalog.Table
+}
+
+// releaseFunctions drops functions, with what depends on them, if CASCADE allows it.
+func releaseFunctions(c *change, list []*catalog.Function, r released, behavior pg_query.DropBehavior) error {
+	all, uses, lines, gone, err := functionDependents(c, list, r.dropped)
+	if err != nil {
+		return err
+	}
+	if len(uses) > 0 && r.dropped == nil && behavior == pg_query.DropBehavior_DROP_CASCADE {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", r.what).
+			WithDetail("%s", reported(append(r.lines, lines...))).
+			WithHint("Drop the functions first: DROP FUNCTION ... CASCADE.")
+	}
+	if err := c.cascade(r.what, r.many, append(r.lines, lines...), append(r.gone, gone...), behavior); err != nil {
+		return err
+	}
+	if err := dropUses(c, uses); err != nil {
+		return err
+	}
+	for _, f := range all {
+		f.Drop(c.ch)
+	}
+	return nil
+}
+
+// releaseTypes drops the functions that use types, if CASCADE allows it.
+func releaseTypes(c *change, list []*catalog.Type, behavior pg_query.DropBehavior) error {
+	var functions []*catalog.Function
+	var lines, gone []string
+	for _, t := range list {
+		for _, f := range usesType(c, t) {
+			if !slices.Contains(functions, f) {
+				words := functionWords(c, f)
+				functions = append(functions, f)
+				lines = append(lines, words+" depends on type "+formatType(c, t.TypeOID(), -1))
+				gone = append(gone, words)
+			}
+		}
+	}
+	if len(functions) == 0 {
+		return nil
+	}
+	what := "type " + formatType(c, list[0].TypeOID(), -1)
+	return releaseFunctions(c, functions, released{what: what, many: len(list) > 1, lines: lines, gone: gone}, behavior)
+}
+
+func usesType(c *change, list ...*catalog.Type) []*catalog.Function {
+	var out []*catalog.Function
+	for f := range catalog.FunctionsOf(c.view, c.Database) {
+		used := f.UsedTypes()
+		if slices.ContainsFunc(list, func(t *catalog.Type) bool { return slices.Contains(used, t.OID) }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// checkFunctionsOf refuses to drop a column that the body of a function uses.
+func checkFunctionsOf(d *draft, col *catalog.Column) error {
+	for _, f := range usesRelation(d.change, d.t.OID) {
+		if u := f.UseOf(d.t.OID); u != nil && slices.Contains(u.Columns, col.AttNum) {
+			column := "column " + col.Name + " of table " + d.visibleName(d.was)
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				"cannot drop %s because other objects depend on it", column).
+				WithDetail("%s depends on %s", functionWords(d.change, f), column).
+				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+	}
+	return nil
+}
+
+// withFunctions returns the relations of names, and the tables that use functions which use them, to lock
+// them.
+func withFunctions(c *change, names []*pg_query.RangeVar) []catalog.OID {
+	out := c.find(names...)
+	for _, oid := range usersOfFunctions(c, usesRelation(c, out...)) {
+		if !slices.Contains(out, oid) {
+			out = append(out, oid)
+		}
+	}
+	return out
+}

@@ -438,6 +438,9 @@ func dropTypes(r *runner, n *pg_query.DropStmt) error {
 			return err
 		}
 		all := withDomains(c, list)
+		if err := releaseTypes(c, all, n.Behavior); err != nil {
+			return err
+		}
 		uses, lines, gone, err := droppedUses(c, all, len(list))
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ var _ builtin.SessionInfo = info{}
 // Run implements builtin.Gateway.
 func (i info) Run(c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum) (types.Datum, error) {
 	if p.Language != "" {
-		return routines{i.Session}.call(c, p, args, nil)
+		return caller{i.Session}.call(c, p, args, nil)
 	}
 	return admin.Run(i.environment(c), p, args)
 }
@@ -51,7 +51,7 @@ func (i info) RunTable(
 	c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum, emit func(row []types.Datum) error,
 ) error {
 	if p.Language != "" {
-		_, err := routines{i.Session}.call(c, p, args, emit)
+		_, err := caller{i.Session}.call(c, p, args, emit)
 		return err
 	}
 	return admin.RunTable(i.environment(c), p, args, emit)
@@ -105,7 +105,7 @@ func (i info) CurrentUser() string { return i.roleName() }
 
 // SessionUser implements builtin.IdentityInfo.
 func (i info) SessionUser() string {
-	if i.routine.definers > 0 {
+	if i.calls.definers > 0 {
 		return i.start.User
 	}
 	return i.roleName()

@@ -51,7 +51,7 @@ type Session struct {
 	random    *rand.Rand // of random(); no secret depends on it
 	sequences *sequence.Session
 	listener  *notify.Listener
-	routine   routineState
+	calls     callState
 }
 
 // parameters are the settings of a session, and what follows from them.

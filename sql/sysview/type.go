@@ -150,8 +150,10 @@ func typeEdges(t *catalog.Type) []edge {
 		if types.IsDomain(t.Domain.Base) {
 			out = append(out, edge{from, object{typeClass, t.Domain.Base, 0}, 'n'})
 		}
+		out = append(out, functionUses(from, t.Domain.Default)...)
 		for i := range t.Domain.Checks {
-			out = append(out, edge{object{constraintClass, t.Domain.Checks[i].OID, 0}, from, 'a'})
+			check := object{constraintClass, t.Domain.Checks[i].OID, 0}
+			out = append(append(out, edge{check, from, 'a'}), functionUses(check, t.Domain.Checks[i].Check)...)
 		}
 		return out
 	}
@@ -173,12 +175,38 @@ func typeUses(n *Names, t *catalog.Table) []edge {
 		if used := catalog.TypeByOID(n.View, catalog.TypeNumber(c.Type)); used != nil {
 			out = append(out, edge{object{relationClass, t.OID, c.AttNum}, object{typeClass, c.Type, 0}, 'n'})
 		}
+		attrdef := object{attrdefClass, partOID(t.OID, c.AttNum), 0}
 		for used := range catalog.TypesOf(n.View, t.Database) {
 			if used.TypeInText(c.Default + " " + c.Generated) {
-				out = append(out, edge{object{attrdefClass, partOID(t.OID, c.AttNum), 0},
-					object{typeClass, used.TypeOID(), 0}, 'n'})
+				out = append(out, edge{attrdef, object{typeClass, used.TypeOID(), 0}, 'n'})
 			}
 		}
+		out = append(out, functionUses(attrdef, c.Default, c.Generated)...)
+	}
+	for i := range t.Constraints {
+		c := &t.Constraints[i]
+		out = append(out, functionUses(object{constraintClass, c.OID, 0}, c.Check)...)
+	}
+	for i := range t.Indexes {
+		x := &t.Indexes[i]
+		texts := append(slices.Clip(x.Expressions), x.Predicate)
+		out = append(out, functionUses(object{relationClass, x.OID, 0}, texts...)...)
+	}
+	for i := range t.Statistics {
+		x := &t.Statistics[i]
+		out = append(out, functionUses(object{statisticsClass, x.OID, 0}, x.Expressions...)...)
+	}
+	if t.View != nil {
+		out = append(out, functionUses(object{rewriteClass, t.View.OID, 0}, t.View.Query)...)
+	}
+	return out
+}
+
+// functionUses returns the dependencies of an object on functions of users in its expressions.
+func functionUses(from object, texts ...string) []edge {
+	var out []edge
+	for _, f := range catalog.FunctionsInText(texts...) {
+		out = append(out, edge{from, object{procClass, f, 0}, 'n'})
 	}
 	return out
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// routines runs functions of users, in the transaction and the goroutine of the statement that calls.
-type routines struct{ *Session }
+// caller calls functions of users, in the transaction and the goroutine of the statement that calls.
+type caller struct{ *Session }
 
-// routineState is what a session keeps of the functions that it calls.
-type routineState struct {
+// callState is what a session keeps of the functions that it calls.
+type callState struct {
 	depth    int // of nested calls
 	definers int // of nested calls of SECURITY DEFINER functions
 	compiled map[routineKey]*sqlRoutine
@@ -68,7 +68,7 @@ type invocation struct {
 }
 
 // call calls a function. emit gets the rows of a set.
-func (r routines) call(
+func (r caller) call(
 	c *builtin.Ctx, p *pgcatalog.Proc, args []types.Datum, emit func(row []types.Datum) error,
 ) (types.Datum, error) {
 	outer, f := exec.StatementOf(c), catalog.FunctionByOID(r.block.View(), p.OID)
@@ -78,12 +78,12 @@ func (r routines) call(
 			WithHint("A function that is one SELECT of one expression, in LANGUAGE sql, is inlined.")
 	case f == nil:
 		return types.Null, pgerr.New(pgerr.UndefinedFunction, "function with OID %d does not exist", p.OID)
-	case r.routine.depth >= maxCallDepth:
+	case r.calls.depth >= maxCallDepth:
 		return types.Null, pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
 			WithHint("Functions may call each other to a depth of %d.", maxCallDepth)
 	}
-	r.routine.depth++
-	defer func() { r.routine.depth-- }()
+	r.calls.depth++
+	defer func() { r.calls.depth-- }()
 	leave, err := r.enter(f)
 	defer leave()
 	if err != nil {
@@ -101,21 +101,21 @@ func (r routines) call(
 }
 
 // enter applies SECURITY DEFINER and SET; leave undoes it.
-func (r routines) enter(f *catalog.Function) (leave func(), err error) {
+func (r caller) enter(f *catalog.Function) (leave func(), err error) {
 	leave = func() {}
 	if f.SecurityDefiner {
 		role, compiler := r.role, r.compiler.Role
 		r.Session.role, r.compiler.Role = f.Owner, f.Owner
-		r.routine.definers++
+		r.calls.definers++
 		leave = func() {
 			r.Session.role, r.compiler.Role = role, compiler
-			r.routine.definers--
+			r.calls.definers--
 		}
 	}
 	if len(f.Settings) == 0 {
 		return leave, nil
 	}
-	before, nest := leave, r.block.Tx.Depth()+2+r.routine.depth // above each level that a statement may end
+	before, nest := leave, r.block.Tx.Depth()+2+r.calls.depth // above each level that a statement may end
 	leave = func() {
 		r.vars.End(false, nest)
 		r.freshen()
@@ -132,11 +132,11 @@ func (r routines) enter(f *catalog.Function) (leave func(), err error) {
 }
 
 // compile returns the compiled form of a function for the types of a call.
-func (r routines) compile(f *catalog.Function, arguments []types.OID, columns []builtin.Column) (*sqlRoutine, error) {
+func (r caller) compile(f *catalog.Function, arguments []types.OID, columns []builtin.Column) (*sqlRoutine, error) {
 	c := r.currentCompiler()
 	k := routineKey{function: f.OID, role: c.Role, arguments: fmt.Sprint(arguments, columns), ambient: c.Ambient,
 		path: strings.Join(c.Path, ",")}
-	if b := r.routine.compiled[k]; b != nil && b.version == c.View.DefinitionVersion() && !c.Uncommitted {
+	if b := r.calls.compiled[k]; b != nil && b.version == c.View.DefinitionVersion() && !c.Uncommitted {
 		return b, nil
 	}
 	b := &sqlRoutine{f: f, version: c.View.DefinitionVersion()}
@@ -157,8 +157,8 @@ func (r routines) compile(f *catalog.Function, arguments []types.OID, columns []
 	if err := b.check(c); err != nil {
 		return nil, err
 	}
-	if len(r.routine.compiled) >= keptRoutines || r.routine.compiled == nil {
-		r.routine.compiled = map[routineKey]*sqlRoutine{}
+	if len(r.calls.compiled) >= keptRoutines || r.calls.compiled == nil {
+		r.calls.compiled = map[routineKey]*sqlRoutine{}
 	}
 	for i := range b.statements {
 		if err := b.prepare(c, i, arguments); err != nil {
@@ -174,7 +174,7 @@ func (r routines) compile(f *catalog.Function, arguments []types.OID, columns []
 		b.names = types.RecordNames(columnNames(b.columns))
 	}
 	if !c.Uncommitted {
-		r.routine.compiled[k] = b
+		r.calls.compiled[k] = b
 	}
 	return b, nil
 }
@@ -236,7 +236,7 @@ func columnNames(columns []query.Column) []string {
 
 // all runs a function to its end before it emits rows: what it writes does not depend on how many rows
 // are wanted.
-func (r routines) all(x *invocation, emit func(row []types.Datum) error) error {
+func (r caller) all(x *invocation, emit func(row []types.Datum) error) error {
 	var rows [][]types.Datum
 	_, err := r.run(x, func(row []types.Datum) error {
 		rows = append(rows, cloneRow(row))
@@ -262,7 +262,7 @@ func cloneRow(row []types.Datum) []types.Datum {
 var errRow = pgerr.New(pgerr.SuccessfulCompletion, "no more rows are wanted")
 
 // run runs the statements of a function. The result is that of the last one.
-func (r routines) run(x *invocation, emit func(row []types.Datum) error) (types.Datum, error) {
+func (r caller) run(x *invocation, emit func(row []types.Datum) error) (types.Datum, error) {
 	result := types.Null
 	for i := range x.statements {
 		s := &x.statements[i]
@@ -302,7 +302,7 @@ func (r routines) run(x *invocation, emit func(row []types.Datum) error) (types.
 }
 
 // perform runs a statement of a function.
-func (r routines) perform(x *invocation, i int, emit exec.Emit) error {
+func (r caller) perform(x *invocation, i int, emit exec.Emit) error {
 	s, t := &x.statements[i], r.block.Tx
 	if s.utility != "" {
 		return pgerr.Unsupported("%s is not supported in a SQL function", s.utility).
