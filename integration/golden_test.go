@@ -19,6 +19,11 @@ import (
 //
 // Rows of a statement without ORDER BY are sorted, for there their order is the server's own affair.
 func answer(ctx context.Context, conn *pgx.Conn, statement string) string {
+	return answerWith(ctx, conn, statement, errorText)
+}
+
+// answerWith is answer with a text of errors.
+func answerWith(ctx context.Context, conn *pgx.Conn, statement string, describe func(error) string) string {
 	var out strings.Builder
 	results := conn.PgConn().Exec(ctx, statement)
 	var err error
@@ -58,7 +63,7 @@ func answer(ctx context.Context, conn *pgx.Conn, statement string) string {
 		err = cerr
 	}
 	if err != nil {
-		out.WriteString(errorText(err))
+		out.WriteString(describe(err))
 	}
 	return out.String()
 }

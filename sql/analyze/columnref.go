@@ -25,14 +25,14 @@ func (s *scope) columnRef(c *pg_query.ColumnRef) (query.Expr, error) {
 // resolveColumn resolves a name that may also be that of a variable of a function.
 func (s *scope) resolveColumn(c *pg_query.ColumnRef) (query.Expr, error) {
 	fields := nodeStrings(c.Fields)
-	if s.ctx.Names == nil || len(fields) != len(c.Fields) {
-		return s.tableColumn(c)
+	if s.ctx.Names == nil || len(fields) != len(c.Fields) || len(fields) > 3 {
+		return columnOf(s, c)
 	}
 	v, found := s.ctx.Names.Find(fields)
 	if found && s.ctx.Names.Conflict() == function.PreferVariable {
 		return variable(s, v, c.Location)
 	}
-	e, err := s.tableColumn(c)
+	e, err := columnOf(s, c)
 	switch {
 	case found && (pgerr.Is(err, pgerr.UndefinedColumn) || pgerr.Is(err, pgerr.UndefinedTable)):
 		return variable(s, v, c.Location)
@@ -47,18 +47,24 @@ func (s *scope) resolveColumn(c *pg_query.ColumnRef) (query.Expr, error) {
 // variable returns the parameter that has the value of a variable.
 func variable(s *scope, v function.Variable, loc int32) (query.Expr, error) {
 	for len(s.params) < v.N {
-		s.params = append(s.params, 0)
+		s.params = append(s.params, types.Void) // it is not used
 	}
-	s.params[v.N-1] = v.Type
+	s.params[v.N-1] = types.BaseOf(v.Type)
 	e := &query.Param{T: query.T{OID: types.BaseOf(v.Type), Mod: v.Typmod}, N: v.N}
 	s.locs[e] = loc
+	if v.Columns != nil {
+		if s.rows == nil {
+			s.rows = map[int][]query.Column{}
+		}
+		s.rows[v.N] = v.Columns
+	}
 	if types.IsDomain(v.Type) { // its value has been checked
 		return &query.Relabel{T: query.T{OID: v.Type, Mod: v.Typmod}, Arg: e, Cast: 'i'}, nil
 	}
 	return e, nil
 }
 
-func (s *scope) tableColumn(c *pg_query.ColumnRef) (query.Expr, error) {
+func columnOf(s *scope, c *pg_query.ColumnRef) (query.Expr, error) {
 	if s.place == inDefault {
 		return nil, s.errorf(c.Location, pgerr.FeatureNotSupported, "cannot use column reference in DEFAULT expression")
 	}

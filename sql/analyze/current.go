@@ -23,7 +23,17 @@ func (s *scope) whereCurrent(c *pg_query.CurrentOfExpr) error {
 		}
 		all, s.current = append(all, e), append(s.current, p)
 	}
-	s.currents = append(s.currents, query.Current{Cursor: c.CursorName, Table: t, Columns: len(columns)})
+	current := query.Current{Cursor: c.CursorName, Table: t, Columns: len(columns)}
+	if s.ctx.Names != nil {
+		v, ok := s.ctx.Names.Find([]string{c.CursorName})
+		if ok && v.Type == types.RefCursor {
+			if _, err := variable(s, v, -1); err != nil {
+				return err
+			}
+			current.Param = v.N
+		}
+	}
+	s.currents = append(s.currents, current)
 	if s.q.Where = all[0]; len(all) > 1 {
 		s.q.Where = &query.And{Args: all}
 	}

@@ -193,6 +193,8 @@ func (s *scope) rowColumns(e query.Expr) ([]query.Column, []query.Expr) {
 		return s.recordVar(v), nil
 	case *query.Call:
 		return procColumns(v), nil
+	case *query.Param:
+		return s.rows[v.N], nil
 	case *query.Const:
 		if v.Columns != nil {
 			return v.Columns, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -126,4 +127,63 @@ func (s *scope) resultColumns(c *query.Call) {
 			c.Columns = liveColumns(columnsOfTable(t))
 		}
 	}
+}
+
+// VariableType returns the type of a variable of a function that is declared by a name: of a type,
+// of a column (t.a%TYPE), or of a table, whose columns are returned (t or t%ROWTYPE).
+func VariableType(ctx *Context, text string) (types.OID, int32, []query.Column, error) {
+	kind := ""
+	if i := strings.LastIndexByte(text, '%'); i >= 0 {
+		text, kind = text[:i], strings.ToLower(strings.TrimSpace(text[i+1:]))
+	}
+	const before = "SELECT NULL::"
+	list, err := parse.Parse(before + text)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	targets := list[0].Node.GetSelectStmt().GetTargetList()
+	if len(list) != 1 || len(targets) != 1 || targets[0].GetResTarget().GetVal().GetTypeCast() == nil {
+		return 0, 0, nil, pgerr.New(pgerr.SyntaxError, "invalid type name \"%s\"", text)
+	}
+	name := targets[0].GetResTarget().GetVal().GetTypeCast().TypeName
+	s := storedScope(ctx, "", "", nil, inOther)
+	switch kind {
+	case "rowtype":
+		rel, err := relationNamed(s, nodeStrings(name.Names), -1)
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		return types.Record, -1, liveColumns(rel.Columns), nil
+	case "type":
+		c, err := columnNamed(s, nodeStrings(name.Names), -1)
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		return c.Type, c.Typmod, nil, nil
+	}
+	oid, typmod, err := s.typeName(name)
+	if pgerr.Is(err, pgerr.UndefinedObject) || pgerr.Is(err, pgerr.FeatureNotSupported) {
+		if table := s.rowTypeOf(name); table != nil {
+			return types.Record, -1, liveColumns(columnsOfTable(table)), nil
+		}
+	}
+	if e := pgerr.From(err); e != nil {
+		own := *e
+		own.Position = 0
+		return 0, 0, nil, &own
+	}
+	return oid, typmod, nil, nil
+}
+
+// relationNamed finds a relation by the parts of its name.
+func relationNamed(s *scope, parts []string, loc int32) (*query.Rel, error) {
+	rv := &pg_query.RangeVar{Relname: parts[len(parts)-1], Inh: true, Relpersistence: "p", Location: loc}
+	if n := len(parts); n > 1 {
+		rv.Schemaname = parts[n-2]
+	}
+	if len(parts) > 2 {
+		rv.Catalogname = parts[0]
+	}
+	rel, _, err := s.relation(rv)
+	return rel, err
 }

@@ -58,9 +58,10 @@ type state struct {
 	literals Literals       // nil: they are not wanted
 	current  []*query.Param // parameters of WHERE CURRENT OF, numbered after all others
 	currents []query.Current
-	views    []catalog.OID // whose queries are being analyzed
-	inlining []catalog.OID // functions whose bodies are being analyzed
-	keys     []catalog.OID // primary keys on which grouped columns depend
+	views    []catalog.OID          // whose queries are being analyzed
+	inlining []catalog.OID          // functions whose bodies are being analyzed
+	keys     []catalog.OID          // primary keys on which grouped columns depend
+	rows     map[int][]query.Column // columns of parameters that are records, by number
 }
 
 // maxDepth limits the nesting of the tree; the parser's own limit is lower.

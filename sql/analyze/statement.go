@@ -17,8 +17,8 @@ func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Qu
 	return statement(ctx, node, params, nil)
 }
 
-// Literals are the constants of an analyzed query that are nothing but literals of its text, read as
-// their types, with the byte offsets of the literals. A number with a minus sign begins there.
+// Literals are the constants of an analyzed query that are nothing but literals of its text, read
+// as their types, with the byte offsets of the literals. A number with a minus sign begins there.
 type Literals map[*query.Const]int32
 
 // WithLiterals analyzes a statement without parameters, and returns its literals.
@@ -69,6 +69,68 @@ func (s *scope) statement(node *pg_query.Node) error {
 		return pgerr.Unsupported("MERGE is not supported yet").WithHint("Use INSERT … ON CONFLICT.")
 	}
 	return pgerr.New(pgerr.InternalError, "analyze: no query: %T", node.GetNode())
+}
+
+// Assignment analyzes the value that is assigned to a variable of ctx.Names, converted to the
+// type of the variable or of the part of it.
+func Assignment(ctx *Context, node *pg_query.Node, a function.Assignment) (*query.Query, []types.OID, error) {
+	st := &state{ctx: ctx, text: parse.Positions{Text: ctx.Source}, locs: locations{}}
+	s := &scope{state: st, q: &query.Query{}}
+	if err := s.selectStmt(node.GetSelectStmt(), false); err != nil {
+		return nil, nil, err
+	}
+	if len(s.q.Targets) != 1 {
+		return nil, nil, pgerr.New(pgerr.SyntaxError, "assignment source returned %d columns", len(s.q.Targets))
+	}
+	t := &s.q.Targets[0]
+	loc := int32(-1)
+	if list := node.GetSelectStmt().TargetList; len(list) == 1 {
+		loc = location(list[0].GetResTarget().Val)
+	}
+	var err error
+	if len(a.Path) > 0 {
+		var base query.Expr
+		if base, err = variable(s, a.Base, -1); err != nil {
+			return nil, nil, err
+		}
+		t.Expr, err = s.assignPart(&pg_query.ResTarget{Name: a.Name, Indirection: a.Path}, base, t.Expr, loc)
+	} else {
+		t.Expr, err = assigned(s, t.Expr, a, loc)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.q, st.params, st.checkParams(s.q)
+}
+
+// assigned converts a value to the type of a variable: by an assignment cast, else through text.
+func assigned(s *scope, e query.Expr, a function.Assignment, loc int32) (query.Expr, error) {
+	out, err := s.coerceTo(e, a.Into.OID, a.Into.Typmod, assignment, loc)
+	if err != nil || out != nil {
+		return out, err
+	}
+	if a.Into.OID == types.Record {
+		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
+	}
+	if isComposite(a.Into.OID) {
+		return nil, s.errorf(loc, pgerr.DatatypeMismatch, "variable %q is of type %s but expression is of type %s",
+			a.Name, s.ctx.name(a.Into.OID), s.ctx.name(e.Type())).
+			WithHint("You will need to rewrite or cast the expression.")
+	}
+	text := &query.CoerceIO{T: query.Of(types.Text), Arg: e}
+	return s.coerceTo(&query.CoerceIO{T: query.Of(types.BaseOf(a.Into.OID)), Arg: text}, a.Into.OID, a.Into.Typmod,
+		assignment, loc)
+}
+
+// Conversion returns the conversion of parameter $1 from a type to another one, as assignments in
+// functions convert. It returns the parameter itself if nothing has to be done.
+func Conversion(ctx *Context, from, to function.Typed) (query.Expr, error) {
+	if from.OID == types.Unknown {
+		from = function.Typed{OID: types.Text, Typmod: -1}
+	}
+	s := storedScope(ctx, "", "", nil, inOther)
+	e := &query.Param{T: query.T{OID: from.OID, Mod: from.Typmod}, N: 1}
+	return assigned(s, e, function.Assignment{Into: to}, -1)
 }
 
 // checkParams refuses parameters whose type is undetermined, or was determined only after another

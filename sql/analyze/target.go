@@ -105,6 +105,15 @@ func (s *scope) expandColumn(names []string, schema, name string, c *pg_query.Co
 			return s.expandRow(e, c.Location)
 		}
 	}
+	if s.ctx.Names != nil {
+		if v, ok := s.ctx.Names.Find(names); ok {
+			e, err := variable(s, v, c.Location)
+			if err != nil {
+				return nil, err
+			}
+			return s.expandRow(e, c.Location)
+		}
+	}
 	return nil, s.missingTable(schema, name, c.Location)
 }
 

@@ -298,28 +298,32 @@ func RoutineType(ctx *Context, source string, t *pg_query.TypeName) (oid types.O
 
 // columnType returns the type of table.column%TYPE.
 func columnType(s *scope, t *pg_query.TypeName) (types.OID, error) {
-	names := t.Names
-	if len(names) < 2 {
-		return 0, s.errorf(t.Location, pgerr.SyntaxError,
-			"improper %%TYPE reference (too few dotted names): %s", strings.Join(nodeStrings(names), "."))
-	}
-	parts := nodeStrings(names)
-	rv := &pg_query.RangeVar{Relname: parts[len(parts)-2], Location: t.Location}
-	if len(parts) > 2 {
-		rv.Schemaname = parts[len(parts)-3]
-	}
-	rel, _, err := s.relation(rv)
+	c, err := columnNamed(s, nodeStrings(t.Names), t.Location)
 	if err != nil {
 		return 0, err
 	}
-	for _, c := range rel.Columns {
-		if c.Name == parts[len(parts)-1] && !c.Dropped {
-			if len(t.ArrayBounds) > 0 {
-				return types.ArrayTypeOf(c.Type), nil
-			}
-			return c.Type, nil
+	if len(t.ArrayBounds) > 0 {
+		return types.ArrayTypeOf(c.Type), nil
+	}
+	return c.Type, nil
+}
+
+// columnNamed finds a column by the parts of its name, table and schema before it.
+func columnNamed(s *scope, parts []string, loc int32) (*query.Column, error) {
+	if len(parts) < 2 {
+		return nil, s.errorf(loc, pgerr.SyntaxError, "improper %%TYPE reference (too few dotted names): %s",
+			strings.Join(parts, "."))
+	}
+	table := parts[:len(parts)-1]
+	rel, err := relationNamed(s, table, loc)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rel.Columns {
+		if c := &rel.Columns[i]; c.Name == parts[len(parts)-1] && !c.Dropped {
+			return c, nil
 		}
 	}
-	return 0, s.errorf(t.Location, pgerr.UndefinedColumn, "column %q of relation %q does not exist",
-		parts[len(parts)-1], rv.Relname)
+	return nil, s.errorf(loc, pgerr.UndefinedColumn, "column %q of relation %q does not exist",
+		parts[len(parts)-1], table[len(table)-1])
 }

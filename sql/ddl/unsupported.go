@@ -23,7 +23,6 @@ var hints = map[string]string{
 		"policy.",
 	"CREATE MATERIALIZED VIEW":  "Use CREATE TABLE AS.",
 	"CREATE TABLESPACE":         "Each node keeps its data in one directory.",
-	"DO":                        "Run the logic in the client.",
 	"REASSIGN OWNED":            "Use ALTER … OWNER TO for each object.",
 	"DROP OWNED":                "Drop each object by name.",
 	"LOAD":                      "Extensions cannot be loaded; built-in features need none.",

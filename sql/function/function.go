@@ -3,6 +3,8 @@ package function
 import (
 	"context"
 
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
@@ -14,7 +16,8 @@ const SQL = "sql"
 
 // Language is a language in which functions are written. It is safe for concurrent use.
 type Language interface {
-	// Check returns the error of a definition that CREATE FUNCTION refuses. Types may be polymorphic.
+	// Check returns the error of a definition that CREATE FUNCTION refuses. Types may be
+	// polymorphic.
 	Check(d *Definition, a Analysis) error
 	// Compile compiles a definition without polymorphic types (FN1).
 	Compile(d *Definition, a Analysis) (Body, error)
@@ -22,9 +25,9 @@ type Language interface {
 
 // Body is a compiled function.
 type Body interface {
-	// Call runs the function. A function that returns a set emits its rows, and its result is not used;
-	// so is that of a procedure without OUT arguments. A function that returns a record, or a procedure
-	// with OUT arguments, returns a row of Definition.Columns.
+	// Call runs the function. A function that returns a set emits its rows, and its result is not
+	// used; so is that of a procedure without OUT arguments. A function that returns a record, or
+	// a procedure with OUT arguments, returns a row of Definition.Columns.
 	Call(c *Call) (types.Datum, error)
 }
 
@@ -35,12 +38,12 @@ type Definition struct {
 	Name      string
 	Procedure bool
 	Arguments []Argument // all of them, in the order of the definition
-	// Result is the type that RETURNS names, the actual one if that is polymorphic; Record for several OUT
-	// arguments; types.Void for void and for procedures without OUT arguments.
+	// Result is the type that RETURNS names, the actual one if that is polymorphic; Record for
+	// several OUT arguments; types.Void for void and for procedures without OUT arguments.
 	Result types.OID
 	Typmod int32
-	// Columns are those of the result: OUT and TABLE arguments, the columns of a table's row type or those
-	// that the caller names (AS t(a int, …)). Nil: one value that is not a row.
+	// Columns are those of the result: OUT and TABLE arguments, the columns of a table's row type
+	// or those that the caller names (AS t(a int, …)). Nil: one value that is not a row.
 	Columns  []query.Column
 	Set      bool // RETURNS SETOF and TABLE
 	Strict   bool // never called with a null: the caller of Body checks that
@@ -56,7 +59,7 @@ type Argument struct {
 	Typmod int32
 }
 
-// IsInput reports whether calls have a value for the argument.
+// IsInput reports whether the argument has a value in a call.
 func (a *Argument) IsInput() bool { return a.Mode == 'i' || a.Mode == 'b' || a.Mode == 'v' }
 
 // Signature returns the function's name with the types of its input arguments, as CONTEXT lines
@@ -78,19 +81,46 @@ func (d *Definition) Signature(format func(types.OID, int32) string) string {
 // Analysis is what a language may ask while it compiles: names and types as the function's
 // search_path finds them.
 type Analysis interface {
-	// Type finds the type of a name, such as "numeric(10,2)[]", "t.a%TYPE" or "t%ROWTYPE". columns are
-	// those of a row type.
+	// Type finds the type of a name, such as "numeric(10,2)[]", "t.a%TYPE" or "t%ROWTYPE". columns
+	// are those of a row type.
 	Type(name string) (oid types.OID, typmod int32, columns []query.Column, err error)
 	Format(oid types.OID, typmod int32) string
-	// Prepare analyzes one statement of the text, whose names may refer to vars. It is prepared again
-	// when it runs, if definitions have changed.
+	// Prepare analyzes one statement of the text, whose names may refer to vars. It is prepared
+	// again when it runs, if definitions have changed.
 	Prepare(text string, vars Names) (Statement, error)
+	// Assign analyzes the value of an assignment: a SELECT of one column, converted to the target's
+	// type. Its value is the target's new one.
+	Assign(a Assignment, vars Names) (Statement, error)
+	// Conversion returns how values of a type become those of another one where a language assigns
+	// them: by an assignment cast, else through text. It returns nil if values stay as they are.
+	Conversion(from Typed, to Typed) (Convert, error)
+}
+
+// Typed is a type with its modifier.
+type Typed struct {
+	OID    types.OID
+	Typmod int32
+}
+
+// Convert converts a value.
+type Convert func(ctx context.Context, env *types.Env, d types.Datum) (types.Datum, error)
+
+// Assignment is the analysis of target := value.
+type Assignment struct {
+	Text string // a SELECT of the value
+	Name string // of the target, for errors
+	Into Typed
+	// Path leads into the variable Base: subscripts. The value is then that of an element or slice,
+	// and the statement's value is the whole variable.
+	Path []*pg_query.Node
+	Base Variable
 }
 
 // Names finds the variables of a language by the names in a statement.
 type Names interface {
-	// Find returns the variable of a name of one to three parts, such as a, f.a or r.field. Its value is
-	// parameter number n when the statement runs; ok is false if there is no such variable.
+	// Find returns the variable of a name of one to three parts, such as a, f.a or r.field. Its
+	// value is parameter number n when the statement runs; ok is false if there is no such
+	// variable.
 	Find(parts []string) (v Variable, ok bool)
 	// Numbered returns the variable of $n.
 	Numbered(n int) (v Variable, ok bool)
@@ -135,8 +165,10 @@ type Call struct {
 	// Emit takes a row of a set: the value, or the values of Columns. The row is copied.
 	Emit   func(row []types.Datum) error
 	Notice func(*pgerr.Error) error
-	// Atomic reports whether the call is a part of a transaction that it may not end: a function, or a
-	// procedure called in a transaction block.
+	// Setting returns a setting of the session, such as plpgsql.variable_conflict.
+	Setting func(name string) (string, bool)
+	// Atomic reports whether the call is a part of a transaction that it may not end: a function,
+	// or a procedure called in a transaction block.
 	Atomic bool
 }
 
@@ -145,22 +177,54 @@ type Result struct {
 	Rows int64 // returned, or written by one without RETURNING
 }
 
-// Statements runs statements of a function.
+// Statements prepares and runs statements of a function.
 type Statements interface {
-	// Prepare analyzes a statement whose text is known only now: EXECUTE.
-	Prepare(text string, vars Names) (Statement, error)
-	// Run runs a statement. args are the values of its parameters by number: args[n-1]. emit takes its
-	// rows, which are valid during the call; it may run other statements, and ends the statement early
-	// by returning Stop. emit may be nil.
+	// What is prepared during a call is analyzed as the session sees it now.
+	Analysis
+	// Run runs a statement. args are the values of its parameters by number: args[n-1]. emit takes
+	// its rows, which are valid during the call; it may run other statements, and ends the
+	// statement early by returning Stop. emit may be nil.
 	Run(ctx context.Context, st Statement, args []types.Datum, emit func(row []types.Datum) error) (Result, error)
-	// Value returns the only column of the only row of a SELECT, null if there is no row. Expressions
-	// without tables are evaluated without a plan.
+	// RunHeld is Run that reads all rows before emit gets the first, unless the call is atomic:
+	// emit may end the transaction.
+	RunHeld(ctx context.Context, st Statement, args []types.Datum, emit func(row []types.Datum) error) (Result, error)
+	// IsStale reports whether definitions have changed since a statement was prepared.
+	IsStale(st Statement) bool
+	// Value returns the only column of the only row of a SELECT, null if there is no row.
+	// Expressions without tables are evaluated without a plan.
 	Value(ctx context.Context, st Statement, args []types.Datum) (types.Datum, error)
 	// Savepoint begins a subtransaction: a block with EXCEPTION.
 	Savepoint() (Savepoint, error)
-	// End commits or rolls back the transaction and begins another: COMMIT and ROLLBACK in procedures.
-	// It returns 2D000 if Call.Atomic.
+	// End commits or rolls back the transaction and begins another: COMMIT and ROLLBACK in
+	// procedures. It returns 2D000 if Call.Atomic.
 	End(ctx context.Context, commit, chain bool) error
+	Cursors
+}
+
+// Cursors are the cursors of a session.
+type Cursors interface {
+	// Open opens a cursor and returns its name. It chooses one if the cursor has none.
+	Open(ctx context.Context, c Cursor) (name string, err error)
+	// Fetch moves a cursor and emits the rows that it passes or, with To, the row that it reaches.
+	// It returns how many rows there were. emit may be nil.
+	Fetch(ctx context.Context, name string, f Fetch, emit func(row []types.Datum) error) (int64, error)
+	// CursorColumns returns the columns of a cursor's rows.
+	CursorColumns(name string) ([]query.Column, error)
+	CloseCursor(name string) error
+}
+
+// Cursor is what a cursor reads.
+type Cursor struct {
+	Name      string // "": one that is chosen
+	Statement Statement
+	Args      []types.Datum
+	Options   int32 // bits of DECLARE CURSOR
+}
+
+// Fetch is the direction of FETCH and MOVE, as FetchStmt of the grammar has it.
+type Fetch struct {
+	Direction pg_query.FetchDirection
+	Count     int64
 }
 
 // Savepoint is a subtransaction. Exactly one of its methods is called.
@@ -171,3 +235,6 @@ type Savepoint interface {
 
 // Stop is what emit returns to end a statement early; Run returns no error then.
 var Stop = pgerr.New(pgerr.SuccessfulCompletion, "no more rows are wanted")
+
+// ErrTransaction is the error of a statement that controls transactions.
+var ErrTransaction = pgerr.New(pgerr.FeatureNotSupported, "unsupported transaction command in PL/pgSQL")

@@ -63,6 +63,18 @@ func Parse(text string) ([]Statement, error) {
 	return out, nil
 }
 
+// Scan splits a text into tokens, comments included, with offsets in bytes. Errors are as those of Parse.
+func Scan(text string) ([]*pg_query.ScanToken, error) {
+	if err := checkText(text); err != nil {
+		return nil, err
+	}
+	found, err := pg_query.Scan(text)
+	if err != nil {
+		return nil, parseError(err)
+	}
+	return found.Tokens, nil
+}
+
 // checkText refuses invalid text, and text that the C parser must not see.
 func checkText(text string) error {
 	if strings.IndexByte(text, 0) >= 0 {

@@ -17,11 +17,15 @@ func (t *Portals) WithCurrent(q *query.Query, args []types.Datum) ([]types.Datum
 	}
 	args = slices.Clone(args)
 	for i := range q.Currents {
-		p, err := t.Cursor(q.Currents[i].Cursor)
+		name := q.Currents[i].Cursor
+		if n := q.Currents[i].Param; n > 0 {
+			name = args[n-1].Str()
+		}
+		p, err := t.Cursor(name)
 		if err != nil {
 			return nil, err
 		}
-		key, err := p.currentKey(q.Currents[i].Cursor, q.Currents[i].Table)
+		key, err := p.currentKey(name, q.Currents[i].Table)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"context"
+	"fmt"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -55,19 +56,23 @@ func (t *Portals) MayDeclare(n *pg_query.DeclareCursorStmt, inBlock bool) error 
 func (t *Portals) Declare(
 	ctx context.Context, st parse.Statement, n *pg_query.DeclareCursorStmt, prog *stmt.Program, args []types.Datum,
 ) error {
-	if err := mayBeCursor(n.Options, prog); err != nil {
+	tree := st
+	tree.Node = n.Query
+	p := &Portal{Statement: &Statement{Text: st.Text(), Tree: &tree}, Args: args}
+	return t.declare(ctx, p, n.Portalname, n.Options, prog)
+}
+
+// declare opens a portal as a cursor.
+func (t *Portals) declare(ctx context.Context, p *Portal, name string, options int32, prog *stmt.Program) error {
+	if err := mayBeCursor(options, prog); err != nil {
 		return err
 	}
 	t.env.Begin()
-	if err := t.env.Fold(ctx, prog, args); err != nil {
+	if err := t.env.Fold(ctx, prog, p.Args); err != nil {
 		return err
 	}
-	tree := st
-	tree.Node = n.Query
-	p := &Portal{
-		Statement: &Statement{Text: st.Text(), Tree: &tree}, Args: args, nest: t.env.nest(),
-		hold: n.Options&cursorHold != 0, binary: n.Options&cursorBinary != 0, opened: t.env.Arrived(),
-	}
+	p.nest, p.opened = t.env.nest(), t.env.Arrived()
+	p.hold, p.binary = options&cursorHold != 0, options&cursorBinary != 0
 	var err error
 	x := t.env.Tx()
 	if p.opening.At, err = x.SnapshotForLater(ctx); err != nil {
@@ -83,13 +88,42 @@ func (t *Portals) Declare(
 		return err
 	}
 	p.program, p.Statement.program = prog, prog
-	t.byName[n.Portalname] = p
+	t.byName[name] = p
 	t.start(ctx, p, prog)
 	p.through(&scroll{
-		back: goesBack(n.Options, prog.Query), strict: n.Options&cursorScroll != 0,
+		back: goesBack(options, prog.Query), strict: options&cursorScroll != 0,
 		atStart: true, visible: len(prog.Columns),
 	}, t.env.Memory())
 	return nil
+}
+
+// OpenCursor opens a cursor of a function, and returns its name: one that is free if name is "".
+func (t *Portals) OpenCursor(
+	ctx context.Context, name string, prog *stmt.Program, args []types.Datum, options int32,
+) (string, error) {
+	for name == "" {
+		t.unnamed++
+		if own := fmt.Sprintf("<unnamed portal %d>", t.unnamed); t.byName[own] == nil {
+			name = own
+		}
+	}
+	if _, used := t.byName[name]; used {
+		return "", pgerr.New(pgerr.DuplicateCursor, `cursor "%s" already in use`, name)
+	}
+	p := &Portal{Statement: &Statement{Text: prog.Statement.Text(), Tree: &prog.Statement}, Args: args}
+	return name, t.declare(ctx, p, name, options, prog)
+}
+
+// CursorColumns returns the columns of a cursor's rows.
+func (t *Portals) CursorColumns(name string) ([]stmt.Column, error) {
+	p, err := t.Cursor(name)
+	if err != nil {
+		return nil, err
+	}
+	if p.Statement.program == nil {
+		return nil, nil
+	}
+	return p.Statement.program.Columns, nil
 }
 
 // mayBeCursor refuses programs that a cursor with these options cannot have.

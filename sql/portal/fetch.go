@@ -40,6 +40,15 @@ func (t *Portals) Fetch(ctx context.Context, n *pg_query.FetchStmt, w stmt.Resul
 			return "", err
 		}
 	}
+	rows, err := t.move(p, n, emit)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %d", tag, rows), nil
+}
+
+// move moves a portal, and returns how many rows there were.
+func (t *Portals) move(p *Portal, n *pg_query.FetchStmt, emit func([]types.Datum) error) (int64, error) {
 	if p.scroll == nil {
 		p.through(&scroll{atStart: !p.Done, atEnd: p.Done}, t.env.Memory())
 	}
@@ -49,9 +58,35 @@ func (t *Portals) Fetch(ctx context.Context, n *pg_query.FetchStmt, w stmt.Resul
 	}
 	if err != nil {
 		p.broken = true
-		return "", err
+		return 0, err
 	}
-	return fmt.Sprintf("%s %d", tag, rows), nil
+	return rows, nil
+}
+
+// Move moves a cursor for a function, which gets the rows by emit; nil: it does not want them.
+func (t *Portals) Move(
+	ctx context.Context, name string, d pg_query.FetchDirection, count int64, emit func([]types.Datum) error,
+) (int64, error) {
+	p, err := t.Cursor(name)
+	if err != nil {
+		return 0, err
+	}
+	if p.broken || p.Statement.program == nil {
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, `portal "%s" cannot be run`, name)
+	}
+	if !p.IsOpen() && !p.Done {
+		prog, err := t.Statements.ForArgs(ctx, p.Statement, p.Args)
+		if err != nil {
+			return 0, err
+		}
+		if err := t.Open(ctx, p, prog); err != nil {
+			return 0, err
+		}
+	}
+	if emit == nil {
+		emit = skipRow
+	}
+	return t.move(p, &pg_query.FetchStmt{Direction: d, HowMany: count, Portalname: name}, emit)
 }
 
 // fetched returns the columns of the rows that FETCH returns.

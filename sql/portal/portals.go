@@ -21,6 +21,8 @@ type Portals struct {
 
 	env    *Environment
 	byName map[string]*Portal
+
+	unnamed int // cursors that functions have opened without a name
 }
 
 // New returns the portals of a new session.

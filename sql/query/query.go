@@ -64,6 +64,7 @@ type Query struct {
 // behind those of the client, and of the Currents before.
 type Current struct {
 	Cursor  string
+	Param   int // number of the parameter that has the cursor's name; 0: it is Cursor
 	Table   *catalog.Table
 	Columns int // of the key
 }

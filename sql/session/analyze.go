@@ -23,6 +23,11 @@ type vacuum struct {
 	o vacuumOptions
 }
 
+// known runs the statement, again if it meets a name that only the cluster knows yet.
+func (v vacuum) known(ctx context.Context, n *pg_query.VacuumStmt, implicitBlock bool) error {
+	return v.node.knownNames(ctx, func() error { return v.run(ctx, n, implicitBlock) })
+}
+
 // run analyzes, if it is asked to; otherwise there is nothing to do, because storage maintains itself.
 func (v vacuum) run(ctx context.Context, n *pg_query.VacuumStmt, implicitBlock bool) (err error) {
 	if v.o, err = vacuumOptionsOf(n); err != nil {

@@ -131,7 +131,7 @@ func (s *Session) executePortal(
 	if !p.Statement.IsQuery() {
 		p.Done = true
 		if len(p.Statement.Params) > 0 {
-			s.bound = &bound{p.Statement.Params, p.Args}
+			s.bound = &bound{params: p.Statement.Params, args: p.Args}
 			defer func() { s.bound = nil }()
 		}
 		if s.isAutocommit(false) && s.mayMeetMoves(p.Statement.Tree.Node) {

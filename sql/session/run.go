@@ -153,7 +153,7 @@ func (s *Session) settleAs(ctx context.Context, p *stmt.Program, columns []stmt.
 		if p.Version == s.block.View().DefinitionVersion() {
 			return p, nil
 		}
-		q, err := s.program(ctx, p.Statement, p.Params)
+		q, err := renewed(ctx, s, p)
 		switch {
 		case err == nil && p.Cursor:
 			q, err = s.currentCompiler().ForCursor(q)

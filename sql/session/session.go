@@ -217,6 +217,15 @@ func (s *Session) program(
 	return p, err
 }
 
+// renewed returns the program of p's statement for the definitions of now.
+func renewed(ctx context.Context, s *Session, p *stmt.Program) (q *stmt.Program, err error) {
+	err = s.node.knownNames(ctx, func() error {
+		q, err = s.currentCompiler().Renew(p)
+		return err
+	})
+	return q, err
+}
+
 // Close ends the session; an open transaction is rolled back.
 func (s *Session) Close() {
 	s.portals.CloseAll()

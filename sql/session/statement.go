@@ -8,6 +8,7 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/explain"
+	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/parameter"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -69,9 +70,10 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 		return s.selectInto(ctx, st, n.SelectStmt, w, implicitBlock)
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
+	case *pg_query.Node_DoStmt:
+		return anonymous{s, w}.do(ctx, st, n.DoStmt, implicitBlock)
 	case *pg_query.Node_VacuumStmt:
-		v := vacuum{Session: s, w: w}
-		return s.node.knownNames(ctx, func() error { return v.run(ctx, n.VacuumStmt, implicitBlock) })
+		return vacuum{Session: s, w: w}.known(ctx, n.VacuumStmt, implicitBlock)
 	}
 	s.node.CatchUp(ctx) // DDL changes the definitions as they are in the cluster
 	if what := parse.CommitsItself(st.Node); what != "" {
@@ -126,12 +128,20 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 type bound struct {
 	params []types.OID
 	args   []types.Datum
+	vars   function.Names // of a function's statement; nil: it is the client's
 }
 
 // containedProgram returns the program of a contained query, and the arguments bound to its
 // parameters.
 func (s *Session) containedProgram(ctx context.Context, inner parse.Statement) (*stmt.Program, []types.Datum, error) {
-	if b := s.bound; b != nil {
+	switch b := s.bound; {
+	case b != nil && b.vars != nil:
+		p, err := s.currentCompiler().ForFunction(inner, b.vars)
+		if err != nil {
+			return nil, nil, err
+		}
+		return p, b.args[:len(p.Params)], nil
+	case b != nil:
 		p, err := s.program(ctx, inner, b.params)
 		return p, b.args, err
 	}

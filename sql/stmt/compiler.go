@@ -113,7 +113,7 @@ func (c *Compiler) ForCursor(p *Program) (*Program, error) {
 	if p.Query == nil || p.Cursor {
 		return p, nil
 	}
-	q, params, err := c.analyze(p.Statement.Source, p.Statement, p.Params)
+	q, params, err := c.again(p)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (c *Compiler) ForCursor(p *Program) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Statement, out.Cursor, out.Keys = p.Statement, true, keys
+	out.Statement, out.analysis, out.Cursor, out.Keys = p.Statement, p.analysis, true, keys
 	if len(keys) > 0 {
 		out.Columns = out.Columns[:keys[0].First]
 	}
@@ -136,13 +136,13 @@ func (c *Compiler) LockingLate(p *Program) (*Program, error) {
 	if !p.LocksRows() || p.Late {
 		return p, nil
 	}
-	q, params, err := c.analyze(p.Statement.Source, p.Statement, p.Params)
+	q, params, err := c.again(p)
 	if err != nil {
 		return nil, err
 	}
 	late, err := c.compile(q, params, true)
 	if err == nil {
-		late.Statement = p.Statement
+		late.Statement, late.analysis = p.Statement, p.analysis
 	}
 	return late, err
 }

@@ -38,6 +38,13 @@ func (w *HoldingWriter) Hold() {
 	}
 }
 
+// Once passes on what was kept. The statement is not run again: it has committed something.
+func (w *HoldingWriter) Once() error {
+	err := w.pass()
+	w.seen, w.holds = true, false
+	return err
+}
+
 // drop forgets what was kept, before the statement is run again.
 func (w *HoldingWriter) drop() {
 	w.tags, w.columns, w.notices = nil, nil, nil

@@ -34,8 +34,9 @@ type Program struct {
 	Late      bool // rows are locked when they are fetched
 	Cursor    bool // it is a cursor's
 	Keys      []analyze.CursorKey
-	Integrity any  // what Hooks.Integrity returned; nil: nothing follows from what it writes
-	Split     Step // nil: its tables have no split documents
+	Integrity any      // what Hooks.Integrity returned; nil: nothing follows from what it writes
+	Split     Step     // nil: its tables have no split documents
+	analysis  analysis // nil: it follows from Statement and Params
 	planned   *plannedFor
 	custom    *customPlans // nil: its statement has no parameters
 	generic   *Program     // that it is a custom plan of; nil: it is none

@@ -118,6 +118,25 @@ func (b *Block) chain(chain bool, m tx.Modes) {
 	}
 }
 
+// Next ends the implicit transaction of a procedure and begins another, as its COMMIT and ROLLBACK ask.
+func (b *Block) Next(ctx context.Context, commit, chain bool) error {
+	before := b.Tx
+	modes, pipeline := before.Modes, before.Pipeline
+	if !commit {
+		b.Rollback()
+	} else if err := b.Commit(ctx); err != nil {
+		return err
+	}
+	t := b.Begin()
+	t.Pipeline, t.ImplicitBlock = pipeline, true
+	if chain {
+		t.Modes = modes
+		t.Configure()
+	}
+	t.Used = true
+	return nil
+}
+
 // complete tells the client that a statement has ended, and which settings have changed back with
 // it.
 func (b *Block) complete(tag string, w stmt.ResultWriter) error {

@@ -50,6 +50,27 @@ func (b *Block) rollbackToStmt(name string, w stmt.ResultWriter) error {
 	return b.complete("ROLLBACK", w)
 }
 
+// BeginSub begins a subtransaction of a function. It returns its number for EndSub.
+func (b *Block) BeginSub() int {
+	t := b.Tx
+	t.Savepoint("")
+	t.kept = append(t.kept, t.Waiting())
+	return t.Depth() - 1
+}
+
+// EndSub ends a subtransaction: what was done in it stays, or is undone.
+func (b *Block) EndSub(i int, keep bool) {
+	nest := i + 2
+	if keep {
+		b.env.Portals.Release(nest)
+	} else {
+		b.undoTo(i)
+	}
+	b.env.Settings.End(keep, nest)
+	b.Tx.ReleaseSavepoint(i)
+	b.Tx.kept = b.Tx.kept[:i]
+}
+
 // undoTo undoes what was done since savepoint i: writes, locks, settings and cursors. A cursor that
 // is older than the savepoint keeps its position, even if that is on rows read since.
 func (b *Block) undoTo(i int) {

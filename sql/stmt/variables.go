@@ -1,0 +1,66 @@
+package stmt
+
+import (
+	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/function"
+	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// analysis analyzes the query of a program that does not follow from its text alone.
+type analysis func(c *Compiler) (*query.Query, []types.OID, error)
+
+// ForFunction compiles a statement of a function, in which names may mean the function's variables. It
+// is not kept in the cache.
+func (c *Compiler) ForFunction(st parse.Statement, vars function.Names) (*Program, error) {
+	return c.analyzedBy(st, func(c *Compiler) (*query.Query, []types.OID, error) {
+		x := c.Analysis(st.Source)
+		x.Names = vars
+		return analyze.Statement(x, st.Node, nil)
+	})
+}
+
+// ForAssignment compiles the value of an assignment in a function.
+func (c *Compiler) ForAssignment(st parse.Statement, a function.Assignment, vars function.Names) (*Program, error) {
+	return c.analyzedBy(st, func(c *Compiler) (*query.Query, []types.OID, error) {
+		x := c.Analysis(st.Source)
+		x.Names = vars
+		return analyze.Assignment(x, st.Node, a)
+	})
+}
+
+func (c *Compiler) analyzedBy(st parse.Statement, f analysis) (*Program, error) {
+	q, params, err := f(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkPrivileges(q); err != nil {
+		return nil, err
+	}
+	p, err := c.Compile(q, params)
+	if err != nil {
+		return nil, err
+	}
+	p.Statement, p.analysis = st, f
+	if !c.Uncommitted {
+		c.Storages.ObserveUses(c.View, p.Tables)
+	}
+	return p, nil
+}
+
+// Renew returns the program of p's statement for the definitions of now.
+func (c *Compiler) Renew(p *Program) (*Program, error) {
+	if p.analysis != nil {
+		return c.analyzedBy(p.Statement, p.analysis)
+	}
+	return c.Program(p.Statement, p.Params)
+}
+
+// again analyzes the statement of a program.
+func (c *Compiler) again(p *Program) (*query.Query, []types.OID, error) {
+	if p.analysis != nil {
+		return p.analysis(c)
+	}
+	return c.analyze(p.Statement.Source, p.Statement, p.Params)
+}
