@@ -126,14 +126,10 @@ func checkLanguage(c *change, name string) error {
 		return nil
 	case "c", "internal":
 		return pgerr.Unsupported("functions in language %s are not supported", name).
-			WithHint("Write the function in SQL.")
+			WithHint("Write the function in SQL or PL/pgSQL.")
 	}
 	if c.Languages[name] != nil {
 		return nil
-	}
-	if name == "plpgsql" {
-		return pgerr.Unsupported("functions in language %s are not supported yet", name).
-			WithHint("Write the function in SQL.")
 	}
 	return pgerr.New(pgerr.UndefinedObject, `language "%s" does not exist`, name)
 }

@@ -167,6 +167,9 @@ type Call struct {
 	Notice func(*pgerr.Error) error
 	// Setting returns a setting of the session, such as plpgsql.variable_conflict.
 	Setting func(name string) (string, bool)
+	// Passing reports whether an error makes the statement that calls run again. No handler in the
+	// function takes such an error.
+	Passing func(error) bool
 	// Atomic reports whether the call is a part of a transaction that it may not end: a function,
 	// or a procedure called in a transaction block.
 	Atomic bool

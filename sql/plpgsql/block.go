@@ -81,7 +81,7 @@ func (f *frame) catching(b *syntax.Block) error {
 		return nil
 	}
 	e := catchable(failed)
-	if e == nil {
+	if e == nil || f.call.Passing != nil && f.call.Passing(failed) {
 		point.Rollback()
 		return failed
 	}

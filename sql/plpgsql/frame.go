@@ -116,8 +116,10 @@ func (f *frame) returned() (types.Datum, error) {
 		}
 	}
 	switch {
-	case f.d.Set || f.d.Result == types.Void && len(f.outs) == 0:
+	case f.d.Set:
 		return types.Null, nil
+	case f.d.Result == types.Void && len(f.outs) == 0:
+		return types.Datum{K: types.KindVoid}, nil
 	case len(f.outs) > 0:
 		return f.outRow(), nil
 	case f.d.Result == types.Record || f.d.Columns != nil:
@@ -157,24 +159,24 @@ func (f *frame) rowResult() (types.Datum, error) {
 	return types.NewNamedRecord(s.types, row, s.names), nil
 }
 
-// rowAs converts a row to the columns of the result.
+// rowAs returns a row with the columns of the result, whose types it must have.
 func (f *frame) rowAs(columns []query.Column, fields []types.Datum) ([]types.Datum, error) {
 	want := f.d.Columns
-	if len(columns) != len(want) {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "returned record type does not match expected record type").
-			WithDetail("Number of returned columns (%d) does not match expected column count (%d).",
-				len(columns), len(want))
+	fail := func(format string, args ...any) error {
+		return pgerr.New(pgerr.DatatypeMismatch, "returned record type does not match expected record type").
+			WithDetail(format, args...)
 	}
-	out := make([]types.Datum, len(want))
-	for i := range want {
-		var err error
-		out[i], err = f.convert(fields[i], function.Typed{OID: columns[i].Type, Typmod: columns[i].Typmod},
-			function.Typed{OID: want[i].Type, Typmod: want[i].Typmod})
-		if err != nil {
-			return nil, err
+	if len(columns) != len(want) {
+		return nil, fail("Number of returned columns (%d) does not match expected column count (%d).",
+			len(columns), len(want))
+	}
+	for i, c := range columns {
+		if format := f.call.Statements.Format; types.BaseOf(c.Type) != types.BaseOf(want[i].Type) {
+			return nil, fail("Returned type %s does not match expected type %s in column %d.",
+				format(c.Type, c.Typmod), format(want[i].Type, want[i].Typmod), i+1)
 		}
 	}
-	return out, nil
+	return fields, nil
 }
 
 // whole returns the value of a variable. convert converts a value as assignments do. set assigns a

@@ -71,9 +71,11 @@ func compile(d *function.Definition, a function.Analysis) (*body, error) {
 	}
 	for i := range d.Arguments {
 		arg := &d.Arguments[i]
-		r.Parameters = append(r.Parameters, syntax.Parameter{
-			Name: arg.Name, Type: syntax.Type{Record: arg.Type == types.Record},
-		})
+		t := syntax.Type{Record: arg.Type == types.Record}
+		if arg.Type == types.RefCursor {
+			t = syntax.Refcursor()
+		}
+		r.Parameters = append(r.Parameters, syntax.Parameter{Name: arg.Name, Type: t})
 		if arg.IsInput() {
 			b.inputs = append(b.inputs, i)
 		}

@@ -39,7 +39,7 @@ func isPlain(e query.Expr) bool {
 	case *query.SubLink, *query.Agg, *query.WindowCall, *query.Grouping, *query.Var:
 		return false
 	case *query.Call:
-		return x.Proc == nil || !x.Proc.RetSet
+		return x.Proc == nil || !x.Proc.RetSet && x.Proc.Language == "" // functions of users run statements
 	}
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/query"
@@ -26,6 +27,7 @@ type callState struct {
 	depth    int // of nested calls
 	definers int // of nested calls of SECURITY DEFINER functions
 	compiled map[routineKey]*sqlRoutine
+	bodies   map[routineKey]compiledBody
 }
 
 // maxCallDepth bounds the nesting of calls, as max_stack_depth does in PostgreSQL.
@@ -88,6 +90,9 @@ func (r caller) call(
 	defer leave()
 	if err != nil {
 		return types.Null, err
+	}
+	if f.Language != function.SQL {
+		return r.callBody(c, f, outer, args, emit)
 	}
 	b, err := r.compile(f, c.ArgTypes, c.Columns)
 	if err != nil {
@@ -303,32 +308,38 @@ func (r caller) run(x *invocation, emit func(row []types.Datum) error) (types.Da
 
 // perform runs a statement of a function.
 func (r caller) perform(x *invocation, i int, emit exec.Emit) error {
-	s, t := &x.statements[i], r.block.Tx
+	s := &x.statements[i]
 	if s.utility != "" {
 		return pgerr.Unsupported("%s is not supported in a SQL function", s.utility).
 			WithHint("SELECT, INSERT, UPDATE and DELETE are.")
 	}
-	p := s.program
+	_, err := r.program(x, s.program, emit)
+	return err
+}
+
+// program runs a program of a function, and returns how many rows it has returned or written.
+func (r caller) program(x *invocation, p *stmt.Program, emit exec.Emit) (int64, error) {
+	t := r.block.Tx
 	if p.Writes {
 		if t.IsReadOnly() {
-			return t.ReadOnlyError(p.Query.Command.String())
+			return 0, t.ReadOnlyError(p.Query.Command.String())
 		}
 		if err := t.Parts.Bound(r.txEnv.Scope()); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if err := t.LockTables(x.ctx, p.Tables); err != nil {
-		return err
+		return 0, err
 	}
 	if p.Version != r.block.View().DefinitionVersion() {
-		return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
+		return 0, pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 			WithDetail("The definitions that function %s uses have changed.", x.f.Name).WithHint("Try again.")
 	}
 	if p.Plan.Failing != nil {
-		return p.Plan.Failing
+		return 0, p.Plan.Failing
 	}
 	if err := t.CheckStorages(p.Tables); err != nil {
-		return err
+		return 0, err
 	}
 	e := r.executor(x.ctx)
 	c := e.Context(x.ctx, t.Tx, x.args)
@@ -337,14 +348,22 @@ func (r caller) perform(x *invocation, i int, emit exec.Emit) error {
 		c.Before, c.Steady, c.Gateway = x.outer.Before, true, x.outer.Gateway
 	case p.Calls != 0:
 		if err := steady(x.ctx, t.Tx, p, c, t.Parts.Mark()); err != nil {
-			return err
+			return 0, err
 		}
 	default:
 		c.Before = t.Parts.Mark()
 	}
 	t.Constraints.BeforeStatement(&e, p, c)
-	if _, err := e.Perform(t.Tx, p, c, emit); err != nil {
-		return err
+	rows := int64(0)
+	counted := func(row []types.Datum) error {
+		rows++
+		return emit(row)
 	}
-	return t.Constraints.AfterStatement(&e, p, c)
+	if _, err := e.Perform(t.Tx, p, c, counted); err != nil {
+		return rows, err
+	}
+	if p.Query.Command != query.Select {
+		rows = c.Affected
+	}
+	return rows, t.Constraints.AfterStatement(&e, p, c)
 }

@@ -40,7 +40,7 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 	}
 	tag, err := ddl.Run(ctx, e, st)
 	if err != nil {
-		return err
+		return inLiteral(err, st)
 	}
 	return w.Complete(tag)
 }
@@ -82,6 +82,7 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
 		Catalog: s.node.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
 		Notice: notice, View: s.block.View, Setting: s.vars.Check,
+		Languages:   languages(s),
 		CheckBodies: func() bool { return s.vars.On("check_function_bodies") }, Disconnect: s.disconnect,
 		WaitDatabase: fragments.WaitFragments, Silent: fragments.Silent, FillFragments: fragments.FillFragments,
 		Sequence: func(ctx context.Context, t *catalog.Table) (value int64, called bool, err error) {

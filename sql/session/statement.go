@@ -71,7 +71,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_CopyStmt:
 		return s.copyStmt(ctx, st, n.CopyStmt, w)
 	case *pg_query.Node_DoStmt:
-		return anonymous{s, w}.do(ctx, st, n.DoStmt, implicitBlock)
+		return anonymous{procedural{s}, w}.do(ctx, st, n.DoStmt, implicitBlock)
 	case *pg_query.Node_VacuumStmt:
 		return vacuum{Session: s, w: w}.known(ctx, n.VacuumStmt, implicitBlock)
 	}

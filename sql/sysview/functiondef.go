@@ -87,12 +87,14 @@ func functionMarks(r *reader) []string {
 }
 
 // languages are the languages of functions.
-var languages = map[uint32]string{internalLanguage: "INTERNAL", cLanguage: "C", sqlLanguage: "SQL"}
+var languages = map[uint32]string{internalLanguage: "INTERNAL", cLanguage: "C", sqlLanguage: "SQL",
+	plpgsqlLanguage: "plpgsql"}
 
 const (
 	internalLanguage = 12
 	cLanguage        = 13
 	sqlLanguage      = 14
+	plpgsqlLanguage  = 13563
 )
 
 // userFunctionDef returns the definition of a function of a user.

@@ -136,8 +136,7 @@ func (e *Env) each(table string, f func(r *reader) error) error {
 
 // corrections edit the embedded rows of a table before they are shown.
 var corrections = map[string]func(rel *pgcatalog.Relation, rows []Row) []Row{
-	"pg_proc":     procDefaults,
-	"pg_language": knownLanguages,
+	"pg_proc": procDefaults,
 }
 
 // procDefaults replaces the defaults of arguments, embedded as a list, by the text that pg_get_expr
@@ -154,10 +153,4 @@ func procDefaults(rel *pgcatalog.Relation, rows []Row) []Row {
 		}
 	}
 	return rows
-}
-
-// knownLanguages removes PL/pgSQL, which is not supported yet.
-func knownLanguages(rel *pgcatalog.Relation, rows []Row) []Row {
-	at := place(rel, "lanname")
-	return slices.DeleteFunc(rows, func(row Row) bool { return row[at].S == "plpgsql" })
 }

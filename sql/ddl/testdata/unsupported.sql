@@ -5,7 +5,6 @@ CREATE INDEX ON q USING gist (a);
 CREATE TEMP VIEW v AS SELECT 1;
 GRANT SELECT ON q TO postgres;
 GRANT pg_monitor TO postgres;
-CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS 'begin return 1; end';
 CREATE TYPE e AS RANGE (subtype = int4);
 CREATE TYPE e AS (a int);
 CREATE DOMAIN dd AS int;

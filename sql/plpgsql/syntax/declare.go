@@ -135,7 +135,7 @@ func (p *parser) boundCursor(name string, line int) (*Variable, error) {
 	}
 	p.names = outer
 	v := &Variable{Number: len(p.body.Variables), Name: name, Line: line, Cursor: c,
-		Type: Type{Text: "refcursor", Name: refcursor()}}
+		Type: Refcursor()}
 	p.body.Variables = append(p.body.Variables, v)
 	p.names = p.names.with(v, name)
 	return v, p.expect(";")

@@ -17,8 +17,10 @@ const (
 	noScroll = 0x04
 )
 
-func refcursor() *pg_query.TypeName {
-	return &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("refcursor")}, Typemod: -1}
+// Refcursor returns the type of variables that refer to cursors.
+func Refcursor() Type {
+	name := &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("refcursor")}, Typemod: -1}
+	return Type{Text: "refcursor", Name: name}
 }
 
 // expression parses an expression that ends before one of the words or punctuation.
