@@ -41,6 +41,8 @@ func (f *frame) openCursor(v *syntax.Variable, c function.Cursor, s *syntax.SQL)
 	}
 	if d := f.values[v.Number]; !d.IsNull() {
 		c.Name = d.Str()
+	} else if v.Constant {
+		return "", pgerr.New(pgerr.ErrorInAssignment, "variable %q is declared CONSTANT", v.Name)
 	}
 	name, err := f.call.Statements.Open(f.call.Context, c)
 	switch {

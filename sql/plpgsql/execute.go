@@ -102,13 +102,13 @@ func (f *frame) executeInto(
 ) error {
 	var row []types.Datum
 	rows := int64(0)
-	one := into.Strict || modified
+	one, checked := into.Strict || modified, f.checks(manyRows)
 	r, err := f.call.Statements.Run(f.call.Context, p.st, args, func(r []types.Datum) error {
 		rows++
 		switch {
 		case rows == 1:
 			row = clone(r)
-			if !one {
+			if !one && !checked {
 				return function.Stop
 			}
 		case !modified:
@@ -121,6 +121,12 @@ func (f *frame) executeInto(
 	}
 	if modified {
 		rows = r.Rows
+	}
+	if rows > 1 && !one {
+		if err := f.extra(manyRows, "query returned more than one row", pgerr.TooManyRows,
+			"Make sure the query returns a single row, or use LIMIT 1."); err != nil {
+			return err
+		}
 	}
 	switch {
 	case rows == 0 && into.Strict:
@@ -173,13 +179,21 @@ func (f *evaluator) parameterText(n int, args []types.Datum) string {
 // into assigns a row to a target; row is nil if there is none: then all becomes null.
 func (f *evaluator) into(into *syntax.Into, columns []query.Column, row []types.Datum) error {
 	if into.Record == nil {
+		if err := f.countTargets(len(into.Fields), columns); err != nil {
+			return err
+		}
 		return f.fields(into.Fields, columns, row)
 	}
 	v := into.Record.Number
+	if declared := f.variables[v].columns; declared != nil && !isOneRow(columns) {
+		if err := f.countTargets(len(declared), columns); err != nil {
+			return err
+		}
+	}
 	if row == nil { // fields that are null, not a row that is
 		return f.setFields(v, columns, make([]types.Datum, len(columns)))
 	}
-	if len(columns) == 1 && columns[0].Type == types.Record && f.variables[v].columns != nil {
+	if isOneRow(columns) && f.variables[v].columns != nil {
 		return f.setRow(v, row[0], nil)
 	}
 	return f.setFields(v, columns, clone(row))
@@ -335,8 +349,9 @@ func (f *frame) returnNext(s *syntax.ReturnNext) error {
 
 // emitRow returns a row of a set, converted to the columns of the result.
 func (f *frame) emitRow(columns []query.Column, fields []types.Datum) error {
-	if f.d.Columns == nil {
-		return f.call.Emit(fields)
+	if f.d.Columns == nil { // a record whose columns the caller does not know is one value
+		s := newShape(columns)
+		return f.call.Emit([]types.Datum{types.NewNamedRecord(s.types, fields, s.names)})
 	}
 	row, err := f.rowAs(columns, fields)
 	if err != nil {
@@ -397,4 +412,9 @@ func (f *frame) checkReturned(columns []query.Column) error {
 		}
 	}
 	return nil
+}
+
+// isOneRow reports whether rows of a query are one value that is a row.
+func isOneRow(columns []query.Column) bool {
+	return len(columns) == 1 && columns[0].Type == types.Record
 }

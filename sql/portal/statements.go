@@ -2,6 +2,7 @@ package portal
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type Statement struct {
 	fromSQL         bool
 	made            time.Time
 	program         *stmt.Program // as of the last use; nil: it is not a query
+	path            []string      // search_path by which it was analyzed; nil: it does not matter
 	generic, custom int64         // executions with plans for all arguments, and for their own
 }
 
@@ -117,7 +119,7 @@ func (t *Statements) parse(ctx context.Context, text string, params []types.OID)
 	if st.program, err = t.env.Program(ctx, *st.Tree, params); err != nil {
 		return nil, err
 	}
-	st.Params = st.program.Params
+	st.Params, st.path = st.program.Params, t.env.Compiler().Path
 	return st, nil
 }
 
@@ -158,6 +160,7 @@ func (t *Statements) Prepare(ctx context.Context, st parse.Statement, n *pg_quer
 	}
 	t.byName[n.Name] = &Statement{
 		Text: st.Text(), Tree: &inner, Params: p.Params, fromSQL: true, made: time.Now(), program: p,
+		path: t.env.Compiler().Path,
 	}
 	return nil
 }
@@ -177,7 +180,7 @@ func (t *Statements) Deallocate(n *pg_query.DeallocateStmt) (tag string, err err
 
 // Program returns the program of a query for the current definitions.
 func (t *Statements) Program(ctx context.Context, st *Statement) (*stmt.Program, error) {
-	if st.program != nil && st.program.Version == t.env.Version() && !st.program.Stale(t.env.Compiler) {
+	if st.program != nil && st.program.Version == t.env.Version() && !t.moved(st) && !st.program.Stale(t.env.Compiler) {
 		return st.program, nil
 	}
 	p, err := t.env.Program(ctx, *st.Tree, st.Params)
@@ -190,7 +193,16 @@ func (t *Statements) Program(ctx context.Context, st *Statement) (*stmt.Program,
 		}
 	}
 	st.program = p
+	if st.path != nil {
+		st.path = t.env.Compiler().Path
+	}
 	return p, nil
+}
+
+// moved reports whether names of a statement may mean something else by now, because search_path has
+// changed.
+func (t *Statements) moved(st *Statement) bool {
+	return st.path != nil && !slices.Equal(st.path, t.env.Compiler().Path)
 }
 
 // ForArgs returns the program by which a query is executed with arguments.

@@ -2,12 +2,14 @@ package routine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -30,12 +32,19 @@ func isSimple(q *query.Query) bool {
 		len(q.Windows) > 0 || q.Distinct || len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil {
 		return false
 	}
-	return !query.Contains(q.Targets[0].Expr, func(e query.Expr) bool { return !isPlain(e) })
+	return isPlain(q.Targets[0].Expr)
 }
 
-// isPlain reports whether an expression, apart from what is in it, needs no plan.
+// isPlain reports whether an expression needs no plan.
 func isPlain(e query.Expr) bool {
+	return !query.Contains(e, func(e query.Expr) bool { return !isStep(e) })
+}
+
+// isStep reports whether an expression, apart from what is in it, needs no plan.
+func isStep(e query.Expr) bool {
 	switch x := e.(type) {
+	case *query.CoerceToDomain:
+		return !slices.ContainsFunc(x.Checks, func(k query.DomainCheck) bool { return !isPlain(k.Expr) })
 	case *query.SubLink, *query.Agg, *query.WindowCall, *query.Grouping, *query.Var:
 		return false
 	case *query.Call:
@@ -105,6 +114,9 @@ func (x *Statements) Conversion(from, to function.Typed) (function.Convert, erro
 	if _, same := e.(*query.Param); same {
 		return nil, nil
 	}
+	if !isPlain(e) { // a constraint of a domain calls a function that runs statements
+		return x.planned(from, to)
+	}
 	s := &simple{e: e}
 	return func(ctx context.Context, _ *types.Env, d types.Datum) (types.Datum, error) {
 		c := x.expressions(ctx)
@@ -113,5 +125,20 @@ func (x *Statements) Conversion(from, to function.Typed) (function.Convert, erro
 		out, err := s.evaluate(c)
 		c.Params = outer
 		return out, err
+	}, nil
+}
+
+// planned is a conversion that needs a plan.
+func (x *Statements) planned(from, to function.Typed) (function.Convert, error) {
+	st, err := parsed("SELECT $1")
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.prepared(func(c *stmt.Compiler) (*stmt.Program, error) { return c.ForConversion(st, from, to) })
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, _ *types.Env, d types.Datum) (types.Datum, error) {
+		return x.Value(ctx, s, []types.Datum{d})
 	}, nil
 }

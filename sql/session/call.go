@@ -52,6 +52,7 @@ type sqlRoutine struct {
 	columns    []query.Column // of the result; nil: none
 	row        []types.OID    // types of the columns of a result that is a row
 	names      string         // of these columns
+	loose      bool           // the row is a record whose columns the last statement has: it is one value
 }
 
 // sqlStatement is a statement of a function in SQL.
@@ -170,6 +171,12 @@ func (r caller) compile(f *catalog.Function, arguments []types.OID, columns []bu
 			return nil, err
 		}
 	}
+	if n := len(b.statements); f.Result == types.Record && len(b.columns) == 0 && n > 0 {
+		for _, col := range b.statements[n-1].program.Columns {
+			b.columns = append(b.columns, query.Column{Name: col.Name, Type: col.Type, Typmod: col.Typmod})
+		}
+		b.loose = true
+	}
 	for _, col := range b.columns {
 		b.row = append(b.row, col.Type)
 	}
@@ -279,6 +286,9 @@ func (r caller) run(x *invocation, emit func(row []types.Datum) error) (types.Da
 				row = row[:len(x.columns)]
 				switch {
 				case emit != nil:
+					if x.loose {
+						row = []types.Datum{types.NewNamedRecord(x.row, row, x.names)}
+					}
 					taken = emit(row)
 					return taken
 				case found:

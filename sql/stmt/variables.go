@@ -30,6 +30,17 @@ func (c *Compiler) ForAssignment(st parse.Statement, a function.Assignment, vars
 	})
 }
 
+// ForConversion compiles the conversion of $1 from a type to another, as assignments in functions convert.
+func (c *Compiler) ForConversion(st parse.Statement, from, to function.Typed) (*Program, error) {
+	return c.analyzedBy(st, func(c *Compiler) (*query.Query, []types.OID, error) {
+		e, err := analyze.Conversion(c.Analysis(st.Source), from, to)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &query.Query{Targets: []query.Target{{Expr: e, Name: "value"}}}, []types.OID{types.BaseOf(from.OID)}, nil
+	})
+}
+
 func (c *Compiler) analyzedBy(st parse.Statement, f analysis) (*Program, error) {
 	q, params, err := f(c)
 	if err != nil {
