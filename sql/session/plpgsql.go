@@ -43,7 +43,7 @@ func (s procedural) environment() *routine.Environment {
 		Notice: s.notice, Report: s.report, Utility: s.utility,
 		UtilityColumns: func(st parse.Statement) []stmt.Column { return utilityColumns(st.Node) },
 		Expressions: func(ctx context.Context) expr.Ctx {
-			return expr.Ctx{Context: ctx, Session: info{objects{s.Session}, ctx}}
+			return expr.Ctx{Context: ctx, Session: info{objects(s), ctx}}
 		},
 		Memory: func() *memory.Account {
 			return memory.Limited(s.derived.Memory).WithFiles(s.node.TempDir)
@@ -287,7 +287,7 @@ func (r caller) body(
 func (r caller) callBody(
 	c *builtin.Ctx, f *catalog.Function, outer *exec.Ctx, args []types.Datum, emit func(row []types.Datum) error,
 ) (types.Datum, error) {
-	env := procedural{r.Session}.environment()
+	env := procedural(r).environment()
 	env.Run = func(ctx context.Context, p *stmt.Program, args []types.Datum, emit exec.Emit) (int64, error) {
 		if p.Writes && f.Volatility != 'v' {
 			return 0, pgerr.Unsupported("%s is not allowed in a non-volatile function", p.Query.Command)
