@@ -139,8 +139,8 @@ func (s *scope) recursiveQuery(sel *pg_query.SelectStmt, c *pg_query.CommonTable
 		return err
 	}
 	if entry.self {
-		if len(sel.SortClause) > 0 || sel.LimitCount != nil || sel.LimitOffset != nil {
-			return s.unsupported(c.Location, "ORDER BY and LIMIT in a recursive query are not implemented")
+		if err := wholeRecursion(s, sel); err != nil {
+			return err
 		}
 		if err := s.checkRecursion(entry); err != nil {
 			return err
@@ -158,6 +158,21 @@ func (s *scope) recursiveQuery(sel *pg_query.SelectStmt, c *pg_query.CommonTable
 		}
 	}
 	return s.limits(sel)
+}
+
+// wholeRecursion refuses clauses that would apply to all rows of a recursive query.
+func wholeRecursion(s *scope, sel *pg_query.SelectStmt) error {
+	switch {
+	case len(sel.SortClause) > 0:
+		return s.unsupported(location(sel.SortClause[0]), "ORDER BY in a recursive query is not implemented")
+	case sel.LimitOffset != nil:
+		return s.unsupported(location(sel.LimitOffset), "OFFSET in a recursive query is not implemented")
+	case sel.LimitCount != nil:
+		return s.unsupported(location(sel.LimitCount), "LIMIT in a recursive query is not implemented")
+	case len(sel.LockingClause) > 0:
+		return s.unsupported(-1, "FOR UPDATE/SHARE in a recursive query is not implemented")
+	}
+	return nil
 }
 
 func (s *scope) recursiveType(c *query.CTE, i int, have, want types.OID, sel *pg_query.SelectStmt) error {
