@@ -295,6 +295,12 @@ func (r caller) callBody(
 		x := &invocation{sqlRoutine: &sqlRoutine{f: f}, outer: outer, ctx: ctx, args: args}
 		return r.program(x, p, emit)
 	}
+	env.Utility = func(ctx context.Context, st parse.Statement, b routine.Bound, w stmt.ResultWriter) error {
+		if f.Volatility != 'v' && utilityColumns(st.Node) == nil {
+			return pgerr.Unsupported("%s is not allowed in a non-volatile function", parse.Name(st.Node))
+		}
+		return procedural(r).utility(ctx, st, b, w)
+	}
 	x := routine.New(env, true)
 	b, err := r.body(f, c.ArgTypes, c.Columns, x)
 	if err != nil {
@@ -311,7 +317,7 @@ func (r caller) callBody(
 	case err != nil || emit == nil:
 		return d, err
 	case !f.Set:
-		return types.Null, emitValue(d, f, emit)
+		return types.Null, emitValue(d, f, len(resultColumns(r.currentCompiler(), f, c.ArgTypes, c.Columns)), emit)
 	}
 	from, err := rows.From(0)
 	if err != nil {
@@ -329,10 +335,13 @@ func (r caller) callBody(
 	}
 }
 
-// emitValue emits the result of a function that returns no set as a row.
-func emitValue(d types.Datum, f *catalog.Function, emit func(row []types.Datum) error) error {
-	if f.Result != types.Record || d.IsNull() {
+// emitValue emits the result of a function that returns no set as a row of some columns.
+func emitValue(d types.Datum, f *catalog.Function, columns int, emit func(row []types.Datum) error) error {
+	switch {
+	case f.Result != types.Record:
 		return emit([]types.Datum{d})
+	case d.IsNull():
+		return emit(make([]types.Datum, columns))
 	}
 	v, err := types.RecordOf(d)
 	if err != nil {
