@@ -260,6 +260,12 @@ func numbersOf(d descriptor) []uint64 {
 		for i := range d.Statistics {
 			out = append(out, numberKey(partNumbers, d.Statistics[i].OID))
 		}
+		for i := range d.Triggers {
+			out = append(out, numberKey(partNumbers, d.Triggers[i].OID))
+			if n := d.Triggers[i].Constraint; n != 0 {
+				out = append(out, numberKey(partNumbers, n))
+			}
+		}
 	case *Type:
 		if d.Domain != nil {
 			for i := range d.Domain.Checks {

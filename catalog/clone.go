@@ -51,7 +51,7 @@ func (t *Table) Clone() *Table {
 	c.Options = maps.Clone(t.Options)
 	c.ColumnComments = maps.Clone(t.ColumnComments)
 	c.Sequence, c.View, c.Hot = t.Sequence.clone(), t.View.clone(), t.Hot.Clone()
-	c.Statistics = cloneStatistics(t.Statistics)
+	c.Statistics, c.Triggers = cloneStatistics(t.Statistics), cloneTriggers(t.Triggers)
 	return &c
 }
 

@@ -138,7 +138,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 		t.Indexes = append(t.Indexes, d.index(x))
 	}
 	t.Sequence, t.Hot, t.HotOf = d.sequence(p.GetSequence()), d.hot(p.GetHot()), p.GetHotOf()
-	t.Statistics = d.extended(p.GetStatistics())
+	t.Statistics, t.Triggers = d.extended(p.GetStatistics()), d.triggers(p.GetTriggers())
 	t.View = d.viewRule(p.GetView())
 	if d.overflow {
 		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)

@@ -140,6 +140,7 @@ type Table struct {
 
 // Special is what only some kinds of relations have.
 type Special struct {
+	Triggers []Trigger // of tables and views, by OID
 	Sequence *Sequence // of KindSequence, nil for all others
 	View     *ViewRule // of KindView, nil for all others
 }

@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"fmt"
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/shardmap"
+	"google.golang.org/protobuf/proto"
 )
 
 // encodeObject returns the durable form of a descriptor.
@@ -125,7 +127,7 @@ func encodeTable(t *Table) *pb.Table {
 		p.Indexes = append(p.Indexes, encodeIndex(&t.Indexes[i]))
 	}
 	p.Sequence, p.Hot, p.HotOf = encodeSequence(t.Sequence), encodeHot(t.Hot), t.HotOf
-	p.Statistics = encodeExtended(t.Statistics)
+	p.Statistics, p.Triggers = encodeExtended(t.Statistics), encodeTriggers(t.Triggers)
 	p.View = encodeViewRule(t.View)
 	return p
 }
@@ -198,4 +200,23 @@ func encodeReference(r *Reference) *pb.Reference {
 		OnUpdate: uint32(r.OnUpdate),
 		OnDelete: uint32(r.OnDelete), DeleteColumns: encodeAttNums(r.DeleteColumns),
 	}
+}
+
+// MarshalTable encodes a table's definition as in the catalog's log, so that a definition that is
+// not in force yet can be sent to another node.
+func MarshalTable(t *Table) ([]byte, error) {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(encodeTable(t))
+	if err != nil {
+		return nil, fmt.Errorf("catalog: table %q: %w", t.Name, err)
+	}
+	return b, nil
+}
+
+// UnmarshalTable decodes the output of MarshalTable.
+func UnmarshalTable(b []byte) (*Table, error) {
+	p := &pb.Table{}
+	if err := proto.Unmarshal(b, p); err != nil {
+		return nil, fmt.Errorf("catalog: a table's definition is damaged: %w", err)
+	}
+	return decodeTable(p)
 }

@@ -88,6 +88,7 @@ var features = []feature{
 		clusterversion.Functions, "functions of CREATE FUNCTION",
 		[]protoreflect.FullName{"sherd.catalog.Object.function"}, nil,
 	},
+	{clusterversion.Triggers, "triggers", []protoreflect.FullName{"sherd.catalog.Table.triggers"}, nil},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

@@ -244,6 +244,9 @@ func (t *Table) eachText(f func(string)) {
 	if t.View != nil {
 		f(t.View.Query)
 	}
+	for i := range t.Triggers {
+		f(t.Triggers[i].When)
+	}
 }
 
 // usedFunctions returns the OIDs of the functions of users that a table uses.
@@ -251,6 +254,11 @@ func (t *Table) usedFunctions() []OID {
 	var out []OID
 	add := distinct(&out)
 	t.eachText(func(text string) { functionsInText(text, add) })
+	for i := range t.Triggers {
+		if n := t.Triggers[i].Function; n >= FirstOID {
+			add(n)
+		}
+	}
 	return out
 }
 

@@ -1501,6 +1501,7 @@ type Table struct {
 	ForwardingOf    uint32                 `protobuf:"varint,31,opt,name=forwarding_of,json=forwardingOf,proto3" json:"forwarding_of,omitempty"` // collection whose forwarding entries it holds; 0 is none
 	Statistics      []*ExtendedStatistics  `protobuf:"bytes,32,rep,name=statistics,proto3" json:"statistics,omitempty"`                          // objects of CREATE STATISTICS, by OID
 	View            *ViewRule              `protobuf:"bytes,33,opt,name=view,proto3" json:"view,omitempty"`                                      // of kind v
+	Triggers        []*Trigger             `protobuf:"bytes,34,rep,name=triggers,proto3" json:"triggers,omitempty"`                              // by OID
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1745,6 +1746,170 @@ func (x *Table) GetView() *ViewRule {
 	return nil
 }
 
+func (x *Table) GetTriggers() []*Trigger {
+	if x != nil {
+		return x.Triggers
+	}
+	return nil
+}
+
+// Trigger is a trigger of a table or view.
+type Trigger struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Oid               uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Name              string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Function          uint32                 `protobuf:"varint,3,opt,name=function,proto3" json:"function,omitempty"`
+	Events            uint32                 `protobuf:"varint,4,opt,name=events,proto3" json:"events,omitempty"`          // bits of pg_trigger.tgtype
+	Columns           []int32                `protobuf:"varint,5,rep,packed,name=columns,proto3" json:"columns,omitempty"` // of UPDATE OF
+	Arguments         []string               `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	Condition         string                 `protobuf:"bytes,7,opt,name=condition,proto3" json:"condition,omitempty"`               // WHEN: SQL text over the rows old and new
+	OldTable          string                 `protobuf:"bytes,8,opt,name=old_table,json=oldTable,proto3" json:"old_table,omitempty"` // REFERENCING; "" is none
+	NewTable          string                 `protobuf:"bytes,9,opt,name=new_table,json=newTable,proto3" json:"new_table,omitempty"`
+	Enabled           uint32                 `protobuf:"varint,10,opt,name=enabled,proto3" json:"enabled,omitempty"`       // pg_trigger.tgenabled
+	Constraint        uint32                 `protobuf:"varint,11,opt,name=constraint,proto3" json:"constraint,omitempty"` // of a constraint trigger; 0 is none
+	Referenced        uint32                 `protobuf:"varint,12,opt,name=referenced,proto3" json:"referenced,omitempty"` // table of FROM; 0 is none
+	Deferrable        bool                   `protobuf:"varint,13,opt,name=deferrable,proto3" json:"deferrable,omitempty"`
+	InitiallyDeferred bool                   `protobuf:"varint,14,opt,name=initially_deferred,json=initiallyDeferred,proto3" json:"initially_deferred,omitempty"`
+	Comment           string                 `protobuf:"bytes,15,opt,name=comment,proto3" json:"comment,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *Trigger) Reset() {
+	*x = Trigger{}
+	mi := &file_catalog_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Trigger) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Trigger) ProtoMessage() {}
+
+func (x *Trigger) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Trigger.ProtoReflect.Descriptor instead.
+func (*Trigger) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Trigger) GetOid() uint32 {
+	if x != nil {
+		return x.Oid
+	}
+	return 0
+}
+
+func (x *Trigger) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Trigger) GetFunction() uint32 {
+	if x != nil {
+		return x.Function
+	}
+	return 0
+}
+
+func (x *Trigger) GetEvents() uint32 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *Trigger) GetColumns() []int32 {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *Trigger) GetArguments() []string {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *Trigger) GetCondition() string {
+	if x != nil {
+		return x.Condition
+	}
+	return ""
+}
+
+func (x *Trigger) GetOldTable() string {
+	if x != nil {
+		return x.OldTable
+	}
+	return ""
+}
+
+func (x *Trigger) GetNewTable() string {
+	if x != nil {
+		return x.NewTable
+	}
+	return ""
+}
+
+func (x *Trigger) GetEnabled() uint32 {
+	if x != nil {
+		return x.Enabled
+	}
+	return 0
+}
+
+func (x *Trigger) GetConstraint() uint32 {
+	if x != nil {
+		return x.Constraint
+	}
+	return 0
+}
+
+func (x *Trigger) GetReferenced() uint32 {
+	if x != nil {
+		return x.Referenced
+	}
+	return 0
+}
+
+func (x *Trigger) GetDeferrable() bool {
+	if x != nil {
+		return x.Deferrable
+	}
+	return false
+}
+
+func (x *Trigger) GetInitiallyDeferred() bool {
+	if x != nil {
+		return x.InitiallyDeferred
+	}
+	return false
+}
+
+func (x *Trigger) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
+}
+
 // ViewRule is the definition of a view.
 type ViewRule struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1757,7 +1922,7 @@ type ViewRule struct {
 
 func (x *ViewRule) Reset() {
 	*x = ViewRule{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1934,7 @@ func (x *ViewRule) String() string {
 func (*ViewRule) ProtoMessage() {}
 
 func (x *ViewRule) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1947,7 @@ func (x *ViewRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewRule.ProtoReflect.Descriptor instead.
 func (*ViewRule) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ViewRule) GetOid() uint32 {
@@ -1818,7 +1983,7 @@ type ViewUse struct {
 
 func (x *ViewUse) Reset() {
 	*x = ViewUse{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +1995,7 @@ func (x *ViewUse) String() string {
 func (*ViewUse) ProtoMessage() {}
 
 func (x *ViewUse) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +2008,7 @@ func (x *ViewUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewUse.ProtoReflect.Descriptor instead.
 func (*ViewUse) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ViewUse) GetRelation() uint32 {
@@ -1885,7 +2050,7 @@ type ExtendedStatistics struct {
 
 func (x *ExtendedStatistics) Reset() {
 	*x = ExtendedStatistics{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +2062,7 @@ func (x *ExtendedStatistics) String() string {
 func (*ExtendedStatistics) ProtoMessage() {}
 
 func (x *ExtendedStatistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +2075,7 @@ func (x *ExtendedStatistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendedStatistics.ProtoReflect.Descriptor instead.
 func (*ExtendedStatistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExtendedStatistics) GetOid() uint32 {
@@ -1989,7 +2154,7 @@ type Hot struct {
 
 func (x *Hot) Reset() {
 	*x = Hot{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2166,7 @@ func (x *Hot) String() string {
 func (*Hot) ProtoMessage() {}
 
 func (x *Hot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2179,7 @@ func (x *Hot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hot.ProtoReflect.Descriptor instead.
 func (*Hot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Hot) GetParts() uint32 {
@@ -2056,7 +2221,7 @@ type Counter struct {
 
 func (x *Counter) Reset() {
 	*x = Counter{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2233,7 @@ func (x *Counter) String() string {
 func (*Counter) ProtoMessage() {}
 
 func (x *Counter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2246,7 @@ func (x *Counter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counter.ProtoReflect.Descriptor instead.
 func (*Counter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Counter) GetColumn() int32 {
@@ -2114,7 +2279,7 @@ type HotDocument struct {
 
 func (x *HotDocument) Reset() {
 	*x = HotDocument{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2126,7 +2291,7 @@ func (x *HotDocument) String() string {
 func (*HotDocument) ProtoMessage() {}
 
 func (x *HotDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2139,7 +2304,7 @@ func (x *HotDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HotDocument.ProtoReflect.Descriptor instead.
 func (*HotDocument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *HotDocument) GetNumber() int32 {
@@ -2210,7 +2375,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2387,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2400,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Segment) GetStart() []byte {
@@ -2279,7 +2444,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2291,7 +2456,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2304,7 +2469,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -2413,7 +2578,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2425,7 +2590,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2438,7 +2603,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -2560,7 +2725,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2572,7 +2737,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2585,7 +2750,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{29}
+	return file_catalog_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -2695,7 +2860,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2707,7 +2872,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2720,7 +2885,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{30}
+	return file_catalog_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -2798,7 +2963,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +2975,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +2988,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{31}
+	return file_catalog_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -2974,7 +3139,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2986,7 +3151,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2999,7 +3164,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{32}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -3121,7 +3286,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3133,7 +3298,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3146,7 +3311,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{33}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Node) GetId() uint32 {
@@ -3252,7 +3417,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3264,7 +3429,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3277,7 +3442,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{34}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -3316,7 +3481,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3328,7 +3493,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3341,7 +3506,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -3407,7 +3572,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3419,7 +3584,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3432,7 +3597,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Job) GetId() uint64 {
@@ -3556,7 +3721,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3568,7 +3733,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3581,7 +3746,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{37}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Move) GetLo() uint32 {
@@ -3745,7 +3910,7 @@ type MovedSegment struct {
 
 func (x *MovedSegment) Reset() {
 	*x = MovedSegment{}
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3757,7 +3922,7 @@ func (x *MovedSegment) String() string {
 func (*MovedSegment) ProtoMessage() {}
 
 func (x *MovedSegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3770,7 +3935,7 @@ func (x *MovedSegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovedSegment.ProtoReflect.Descriptor instead.
 func (*MovedSegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{38}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *MovedSegment) GetTable() uint32 {
@@ -3821,7 +3986,7 @@ type Resegment struct {
 
 func (x *Resegment) Reset() {
 	*x = Resegment{}
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3833,7 +3998,7 @@ func (x *Resegment) String() string {
 func (*Resegment) ProtoMessage() {}
 
 func (x *Resegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3846,7 +4011,7 @@ func (x *Resegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resegment.ProtoReflect.Descriptor instead.
 func (*Resegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{39}
+	return file_catalog_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Resegment) GetTable() uint32 {
@@ -3894,7 +4059,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3906,7 +4071,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3919,7 +4084,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{40}
+	return file_catalog_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -3991,7 +4156,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4003,7 +4168,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4016,7 +4181,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{41}
+	return file_catalog_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -4065,7 +4230,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4077,7 +4242,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4090,7 +4255,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{42}
+	return file_catalog_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Record) GetId() uint64 {
@@ -4170,7 +4335,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[43]
+	mi := &file_catalog_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4182,7 +4347,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[43]
+	mi := &file_catalog_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4195,7 +4360,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{43}
+	return file_catalog_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -4254,7 +4419,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[44]
+	mi := &file_catalog_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4266,7 +4431,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[44]
+	mi := &file_catalog_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4279,7 +4444,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{44}
+	return file_catalog_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -4377,7 +4542,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[45]
+	mi := &file_catalog_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4389,7 +4554,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[45]
+	mi := &file_catalog_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4402,7 +4567,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{45}
+	return file_catalog_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -4445,7 +4610,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[46]
+	mi := &file_catalog_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4457,7 +4622,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[46]
+	mi := &file_catalog_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4470,7 +4635,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{46}
+	return file_catalog_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -4704,7 +4869,7 @@ type Type struct {
 
 func (x *Type) Reset() {
 	*x = Type{}
-	mi := &file_catalog_proto_msgTypes[47]
+	mi := &file_catalog_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4716,7 +4881,7 @@ func (x *Type) String() string {
 func (*Type) ProtoMessage() {}
 
 func (x *Type) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[47]
+	mi := &file_catalog_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4729,7 +4894,7 @@ func (x *Type) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Type.ProtoReflect.Descriptor instead.
 func (*Type) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{47}
+	return file_catalog_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Type) GetOid() uint32 {
@@ -4810,7 +4975,7 @@ type Domain struct {
 
 func (x *Domain) Reset() {
 	*x = Domain{}
-	mi := &file_catalog_proto_msgTypes[48]
+	mi := &file_catalog_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4822,7 +4987,7 @@ func (x *Domain) String() string {
 func (*Domain) ProtoMessage() {}
 
 func (x *Domain) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[48]
+	mi := &file_catalog_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4835,7 +5000,7 @@ func (x *Domain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Domain.ProtoReflect.Descriptor instead.
 func (*Domain) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{48}
+	return file_catalog_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Domain) GetBase() uint32 {
@@ -4893,7 +5058,7 @@ type EnumLabel struct {
 
 func (x *EnumLabel) Reset() {
 	*x = EnumLabel{}
-	mi := &file_catalog_proto_msgTypes[49]
+	mi := &file_catalog_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4905,7 +5070,7 @@ func (x *EnumLabel) String() string {
 func (*EnumLabel) ProtoMessage() {}
 
 func (x *EnumLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[49]
+	mi := &file_catalog_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4918,7 +5083,7 @@ func (x *EnumLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnumLabel.ProtoReflect.Descriptor instead.
 func (*EnumLabel) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{49}
+	return file_catalog_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EnumLabel) GetOid() uint32 {
@@ -4982,7 +5147,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_catalog_proto_msgTypes[50]
+	mi := &file_catalog_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4994,7 +5159,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[50]
+	mi := &file_catalog_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5007,7 +5172,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{50}
+	return file_catalog_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Function) GetOid() uint32 {
@@ -5192,7 +5357,7 @@ type Argument struct {
 
 func (x *Argument) Reset() {
 	*x = Argument{}
-	mi := &file_catalog_proto_msgTypes[51]
+	mi := &file_catalog_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5204,7 +5369,7 @@ func (x *Argument) String() string {
 func (*Argument) ProtoMessage() {}
 
 func (x *Argument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[51]
+	mi := &file_catalog_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5217,7 +5382,7 @@ func (x *Argument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Argument.ProtoReflect.Descriptor instead.
 func (*Argument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{51}
+	return file_catalog_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Argument) GetName() string {
@@ -5266,7 +5431,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_catalog_proto_msgTypes[52]
+	mi := &file_catalog_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5278,7 +5443,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[52]
+	mi := &file_catalog_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5291,7 +5456,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{52}
+	return file_catalog_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Statistics) GetTable() uint32 {
@@ -5424,7 +5589,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xf7\t\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\"\xab\n" +
+	"\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -5462,13 +5628,37 @@ const file_catalog_proto_rawDesc = "" +
 	"\n" +
 	"statistics\x18  \x03(\v2!.sherd.catalog.ExtendedStatisticsR\n" +
 	"statistics\x12+\n" +
-	"\x04view\x18! \x01(\v2\x17.sherd.catalog.ViewRuleR\x04view\x1a:\n" +
+	"\x04view\x18! \x01(\v2\x17.sherd.catalog.ViewRuleR\x04view\x122\n" +
+	"\btriggers\x18\" \x03(\v2\x16.sherd.catalog.TriggerR\btriggers\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +
 	"\x13ColumnCommentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"^\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb6\x03\n" +
+	"\aTrigger\x12\x10\n" +
+	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
+	"\bfunction\x18\x03 \x01(\rR\bfunction\x12\x16\n" +
+	"\x06events\x18\x04 \x01(\rR\x06events\x12\x18\n" +
+	"\acolumns\x18\x05 \x03(\x05R\acolumns\x12\x1c\n" +
+	"\targuments\x18\x06 \x03(\tR\targuments\x12\x1c\n" +
+	"\tcondition\x18\a \x01(\tR\tcondition\x12\x1b\n" +
+	"\told_table\x18\b \x01(\tR\boldTable\x12\x1b\n" +
+	"\tnew_table\x18\t \x01(\tR\bnewTable\x12\x18\n" +
+	"\aenabled\x18\n" +
+	" \x01(\rR\aenabled\x12\x1e\n" +
+	"\n" +
+	"constraint\x18\v \x01(\rR\n" +
+	"constraint\x12\x1e\n" +
+	"\n" +
+	"referenced\x18\f \x01(\rR\n" +
+	"referenced\x12\x1e\n" +
+	"\n" +
+	"deferrable\x18\r \x01(\bR\n" +
+	"deferrable\x12-\n" +
+	"\x12initially_deferred\x18\x0e \x01(\bR\x11initiallyDeferred\x12\x18\n" +
+	"\acomment\x18\x0f \x01(\tR\acomment\"^\n" +
 	"\bViewRule\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12*\n" +
@@ -5834,7 +6024,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),              // 0: sherd.catalog.Entry
 	(*Prepare)(nil),            // 1: sherd.catalog.Prepare
@@ -5856,46 +6046,47 @@ var file_catalog_proto_goTypes = []any{
 	(*BucketRange)(nil),        // 17: sherd.catalog.BucketRange
 	(*Schema)(nil),             // 18: sherd.catalog.Schema
 	(*Table)(nil),              // 19: sherd.catalog.Table
-	(*ViewRule)(nil),           // 20: sherd.catalog.ViewRule
-	(*ViewUse)(nil),            // 21: sherd.catalog.ViewUse
-	(*ExtendedStatistics)(nil), // 22: sherd.catalog.ExtendedStatistics
-	(*Hot)(nil),                // 23: sherd.catalog.Hot
-	(*Counter)(nil),            // 24: sherd.catalog.Counter
-	(*HotDocument)(nil),        // 25: sherd.catalog.HotDocument
-	(*Segment)(nil),            // 26: sherd.catalog.Segment
-	(*Sequence)(nil),           // 27: sherd.catalog.Sequence
-	(*Column)(nil),             // 28: sherd.catalog.Column
-	(*Constraint)(nil),         // 29: sherd.catalog.Constraint
-	(*Reference)(nil),          // 30: sherd.catalog.Reference
-	(*Index)(nil),              // 31: sherd.catalog.Index
-	(*Role)(nil),               // 32: sherd.catalog.Role
-	(*Node)(nil),               // 33: sherd.catalog.Node
-	(*Authority)(nil),          // 34: sherd.catalog.Authority
-	(*JoinToken)(nil),          // 35: sherd.catalog.JoinToken
-	(*Job)(nil),                // 36: sherd.catalog.Job
-	(*Move)(nil),               // 37: sherd.catalog.Move
-	(*MovedSegment)(nil),       // 38: sherd.catalog.MovedSegment
-	(*Resegment)(nil),          // 39: sherd.catalog.Resegment
-	(*MoveStep)(nil),           // 40: sherd.catalog.MoveStep
-	(*Removal)(nil),            // 41: sherd.catalog.Removal
-	(*Record)(nil),             // 42: sherd.catalog.Record
-	(*EndedMove)(nil),          // 43: sherd.catalog.EndedMove
-	(*Snapshot)(nil),           // 44: sherd.catalog.Snapshot
-	(*IDCounter)(nil),          // 45: sherd.catalog.IDCounter
-	(*Object)(nil),             // 46: sherd.catalog.Object
-	(*Type)(nil),               // 47: sherd.catalog.Type
-	(*Domain)(nil),             // 48: sherd.catalog.Domain
-	(*EnumLabel)(nil),          // 49: sherd.catalog.EnumLabel
-	(*Function)(nil),           // 50: sherd.catalog.Function
-	(*Argument)(nil),           // 51: sherd.catalog.Argument
-	(*Statistics)(nil),         // 52: sherd.catalog.Statistics
-	nil,                        // 53: sherd.catalog.Cluster.SettingsEntry
-	nil,                        // 54: sherd.catalog.Database.SettingsEntry
-	nil,                        // 55: sherd.catalog.Table.OptionsEntry
-	nil,                        // 56: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                        // 57: sherd.catalog.Index.OptionsEntry
-	nil,                        // 58: sherd.catalog.Role.SettingsEntry
-	nil,                        // 59: sherd.catalog.Node.LabelsEntry
+	(*Trigger)(nil),            // 20: sherd.catalog.Trigger
+	(*ViewRule)(nil),           // 21: sherd.catalog.ViewRule
+	(*ViewUse)(nil),            // 22: sherd.catalog.ViewUse
+	(*ExtendedStatistics)(nil), // 23: sherd.catalog.ExtendedStatistics
+	(*Hot)(nil),                // 24: sherd.catalog.Hot
+	(*Counter)(nil),            // 25: sherd.catalog.Counter
+	(*HotDocument)(nil),        // 26: sherd.catalog.HotDocument
+	(*Segment)(nil),            // 27: sherd.catalog.Segment
+	(*Sequence)(nil),           // 28: sherd.catalog.Sequence
+	(*Column)(nil),             // 29: sherd.catalog.Column
+	(*Constraint)(nil),         // 30: sherd.catalog.Constraint
+	(*Reference)(nil),          // 31: sherd.catalog.Reference
+	(*Index)(nil),              // 32: sherd.catalog.Index
+	(*Role)(nil),               // 33: sherd.catalog.Role
+	(*Node)(nil),               // 34: sherd.catalog.Node
+	(*Authority)(nil),          // 35: sherd.catalog.Authority
+	(*JoinToken)(nil),          // 36: sherd.catalog.JoinToken
+	(*Job)(nil),                // 37: sherd.catalog.Job
+	(*Move)(nil),               // 38: sherd.catalog.Move
+	(*MovedSegment)(nil),       // 39: sherd.catalog.MovedSegment
+	(*Resegment)(nil),          // 40: sherd.catalog.Resegment
+	(*MoveStep)(nil),           // 41: sherd.catalog.MoveStep
+	(*Removal)(nil),            // 42: sherd.catalog.Removal
+	(*Record)(nil),             // 43: sherd.catalog.Record
+	(*EndedMove)(nil),          // 44: sherd.catalog.EndedMove
+	(*Snapshot)(nil),           // 45: sherd.catalog.Snapshot
+	(*IDCounter)(nil),          // 46: sherd.catalog.IDCounter
+	(*Object)(nil),             // 47: sherd.catalog.Object
+	(*Type)(nil),               // 48: sherd.catalog.Type
+	(*Domain)(nil),             // 49: sherd.catalog.Domain
+	(*EnumLabel)(nil),          // 50: sherd.catalog.EnumLabel
+	(*Function)(nil),           // 51: sherd.catalog.Function
+	(*Argument)(nil),           // 52: sherd.catalog.Argument
+	(*Statistics)(nil),         // 53: sherd.catalog.Statistics
+	nil,                        // 54: sherd.catalog.Cluster.SettingsEntry
+	nil,                        // 55: sherd.catalog.Database.SettingsEntry
+	nil,                        // 56: sherd.catalog.Table.OptionsEntry
+	nil,                        // 57: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                        // 58: sherd.catalog.Index.OptionsEntry
+	nil,                        // 59: sherd.catalog.Role.SettingsEntry
+	nil,                        // 60: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -5907,68 +6098,69 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	46, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	47, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	53, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	54, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	54, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	55, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	28, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	29, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	31, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	55, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	56, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	27, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
-	23, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
-	26, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
+	29, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	30, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	32, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	56, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	57, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	28, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	24, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
+	27, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
 	13, // 27: sherd.catalog.Table.prefixes:type_name -> sherd.catalog.PrefixRule
-	22, // 28: sherd.catalog.Table.statistics:type_name -> sherd.catalog.ExtendedStatistics
-	20, // 29: sherd.catalog.Table.view:type_name -> sherd.catalog.ViewRule
-	21, // 30: sherd.catalog.ViewRule.uses:type_name -> sherd.catalog.ViewUse
-	24, // 31: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
-	25, // 32: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
-	30, // 33: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	57, // 34: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	58, // 35: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	59, // 36: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	40, // 37: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	39, // 38: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
-	38, // 39: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
-	26, // 40: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
-	43, // 41: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	37, // 42: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	46, // 43: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	45, // 44: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 45: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 46: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 47: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 48: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 49: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	18, // 50: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	19, // 51: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	32, // 52: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	33, // 53: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	36, // 54: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	34, // 55: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	35, // 56: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	42, // 57: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	52, // 58: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
-	47, // 59: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
-	50, // 60: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
-	49, // 61: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
-	48, // 62: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
-	29, // 63: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
-	51, // 64: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
-	21, // 65: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
-	66, // [66:66] is the sub-list for method output_type
-	66, // [66:66] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	23, // 28: sherd.catalog.Table.statistics:type_name -> sherd.catalog.ExtendedStatistics
+	21, // 29: sherd.catalog.Table.view:type_name -> sherd.catalog.ViewRule
+	20, // 30: sherd.catalog.Table.triggers:type_name -> sherd.catalog.Trigger
+	22, // 31: sherd.catalog.ViewRule.uses:type_name -> sherd.catalog.ViewUse
+	25, // 32: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
+	26, // 33: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
+	31, // 34: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	58, // 35: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	59, // 36: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	60, // 37: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	41, // 38: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	40, // 39: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
+	39, // 40: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
+	27, // 41: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
+	44, // 42: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	38, // 43: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	47, // 44: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	46, // 45: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 46: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 47: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 48: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 49: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 50: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	18, // 51: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	19, // 52: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	33, // 53: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	34, // 54: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	37, // 55: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	35, // 56: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	36, // 57: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	43, // 58: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	53, // 59: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	48, // 60: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
+	51, // 61: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
+	50, // 62: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
+	49, // 63: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
+	30, // 64: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
+	52, // 65: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
+	22, // 66: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
+	67, // [67:67] is the sub-list for method output_type
+	67, // [67:67] is the sub-list for method input_type
+	67, // [67:67] is the sub-list for extension type_name
+	67, // [67:67] is the sub-list for extension extendee
+	0,  // [0:67] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -5988,8 +6180,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[28].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[46].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[29].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[47].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -6010,7 +6202,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   60,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -79,6 +79,8 @@ const (
 	UserTypes uint32 = 2
 	// Functions: functions and procedures of CREATE FUNCTION.
 	Functions uint32 = 2
+	// Triggers: triggers of tables and views.
+	Triggers uint32 = 2
 	// AccessMethods: indexes of the access methods hash, gin, brin and spgist.
 	AccessMethods uint32 = 2
 )
