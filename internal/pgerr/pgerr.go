@@ -66,6 +66,7 @@ const (
 	InFailedSQLTransaction        = "25P02"
 	IdleInTransactionTimeout      = "25P03"
 	InvalidSQLStatementName       = "26000"
+	TriggeredDataChangeViolation  = "27000"
 	InvalidAuthorization          = "28000"
 	InvalidPassword               = "28P01"
 	DependentObjectsStillExist    = "2BP01"

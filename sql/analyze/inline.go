@@ -201,7 +201,8 @@ func around(q *query.Query) *query.Query {
 // subqueriesAllowed reports whether the place of an expression allows a subquery.
 func subqueriesAllowed(s *scope) bool {
 	switch s.place {
-	case inCheck, inDefault, inGenerated, inIndexKey, inIndexPredicate, inStatistics, inTransform, inParameterDefault:
+	case inCheck, inDefault, inGenerated, inIndexKey, inIndexPredicate, inStatistics, inTransform, inParameterDefault,
+		inTriggerWhen:
 		return false
 	}
 	return true

@@ -101,6 +101,7 @@ const (
 	inStatistics
 	inTransform
 	inParameterDefault
+	inTriggerWhen
 )
 
 var placeNames = [...]string{
@@ -114,7 +115,7 @@ var placeNames = [...]string{
 	inValues:       "VALUES",
 	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX",
 	inIndexPredicate: "INDEX WHERE", inStatistics: "statistics expressions",
-	inTransform: "USING", inParameterDefault: "DEFAULT",
+	inTransform: "USING", inParameterDefault: "DEFAULT", inTriggerWhen: "trigger WHEN conditions",
 }
 
 // scope is one query level: the names that are visible, and the place (ParseState).

@@ -77,6 +77,27 @@ func Check(ctx *Context, src Source, table string, over []query.Column) (query.E
 	return s.coerceBool(e, "CHECK", location(src.Node))
 }
 
+// Rows of TriggerCondition.
+const (
+	OldRow = 0
+	NewRow = 1
+)
+
+// TriggerCondition analyzes the WHEN of a trigger of a table or view: old is Var{Rel: OldRow}, new is
+// Var{Rel: NewRow}.
+func TriggerCondition(ctx *Context, src Source, over []query.Column) (query.Expr, error) {
+	s := storedScope(ctx, src.Text, "old", over, inTriggerWhen)
+	s.q.Rels = append(s.q.Rels, &query.Rel{Kind: query.RelTable, Alias: "new", Columns: over})
+	it := s.itemOf(NewRow)
+	it.system, it.stored = false, true
+	s.names = append(s.names, it)
+	e, err := s.expr(src.Node)
+	if err != nil {
+		return nil, err
+	}
+	return s.coerceBool(e, "WHEN", location(src.Node))
+}
+
 // Default analyzes the DEFAULT of a column.
 func Default(ctx *Context, src Source, c query.Column) (query.Expr, error) {
 	s := storedScope(ctx, src.Text, "", nil, inDefault)

@@ -55,7 +55,7 @@ var ownPlaces = map[Place][]string{
 		// All nodes have a clock, a source of randomness, and can sleep.
 		"clock_timestamp", "timeofday", "gen_random_uuid", "pg_sleep", "pg_sleep_for(1186)", "pg_sleep_until(1184)",
 		"pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_jit_available", "pg_my_temp_schema",
-		"pg_is_other_temp_schema", "pg_trigger_depth",
+		"pg_is_other_temp_schema",
 		"pg_size_pretty", "pg_size_pretty_numeric", "pg_size_bytes", "PG_encoding_to_char", "PG_char_to_encoding",
 		"pg_encoding_max_length_sql",
 		"getdatabaseencoding", "pg_client_encoding", "pg_column_size", "pg_num_nulls", "pg_num_nonnulls",
@@ -67,7 +67,7 @@ var ownPlaces = map[Place][]string{
 	AtGatewayOnce: {
 		"currval_oid", "lastval", "current_query", "statement_timestamp", "pg_postmaster_start_time",
 		"pg_conf_load_time",
-		"pg_current_xact_id", "pg_current_xact_id_if_assigned", "pg_current_snapshot",
+		"pg_current_xact_id", "pg_current_xact_id_if_assigned", "pg_current_snapshot", "pg_trigger_depth",
 	},
 	AtGateway: {
 		"set_config_by_name", "drandom", "setseed", "nextval_oid", "setval_oid", "setval3_oid",

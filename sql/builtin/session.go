@@ -110,6 +110,8 @@ type DefinitionInfo interface {
 	// These return a function's texts: CREATE FUNCTION …, its result, its arguments with and
 	// without defaults.
 	FunctionDef(oid uint32) (string, bool)
+	// TriggerDef returns the text of pg_get_triggerdef.
+	TriggerDef(oid uint32, pretty bool) (string, bool)
 	FunctionResult(oid uint32) (string, bool)
 	FunctionArguments(oid uint32) (string, bool)
 	FunctionIdentityArguments(oid uint32) (string, bool)
@@ -166,6 +168,8 @@ type SizeInfo interface {
 
 // TransactionInfo is about the running transaction, and the outcome of others.
 type TransactionInfo interface {
+	// TriggerDepth returns how many trigger functions call each other now.
+	TriggerDepth() int
 	// Notify sends a notification on a channel when the transaction commits.
 	Notify(channel, payload string) error
 	// ListeningChannels returns the channels that the session listens on; NotificationUsage the
@@ -289,6 +293,9 @@ func (Sessionless) Random() float64 { return rand.Float64() }
 
 // SetSeed implements ActivityInfo.
 func (Sessionless) SetSeed(float64) {}
+
+// TriggerDepth implements TransactionInfo.
+func (Sessionless) TriggerDepth() int { return 0 }
 
 // Notify implements TransactionInfo.
 func (Sessionless) Notify(string, string) error { return noSession() }

@@ -57,7 +57,9 @@ var sysSession = map[string]Func{
 	"pg_is_in_recovery": alwaysFalse, "pg_is_wal_replay_paused": alwaysFalse, "pg_jit_available": alwaysFalse,
 	"pg_my_temp_schema":       func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewOid(0), nil },
 	"pg_is_other_temp_schema": alwaysFalse,
-	"pg_trigger_depth":        func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewInt(0), nil },
+	"pg_trigger_depth": onSession(func(s SessionInfo) (types.Datum, error) {
+		return types.NewInt(int64(s.TriggerDepth())), nil
+	}),
 }
 
 func alwaysFalse(*Ctx, []types.Datum) (types.Datum, error) { return types.NewBool(false), nil }

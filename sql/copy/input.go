@@ -79,12 +79,11 @@ func (in *Input) Run(
 	if err := t.Parts.Bound(scope); err != nil {
 		return 0, err
 	}
-	t.BeforeStatement(x, in.program, c)
-	n, err := in.Insert(c, in.rows)
-	if err != nil {
+	c.Hooks.Source = in.rows
+	if _, err := t.Perform(x, in.program, c, func([]types.Datum) error { return nil }); err != nil {
 		return 0, in.located(err, "", nil)
 	}
-	return n, t.AfterStatement(x, in.program, c)
+	return c.Affected, nil
 }
 
 // Insert inserts the rows that a source emits. It returns their number.

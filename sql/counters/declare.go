@@ -28,6 +28,10 @@ func (d *Document) Declare(names []string) error {
 				builtin.QuoteIdent(t.Name), builtin.QuoteLiteral(builtin.QuoteIdent(t.Name)),
 				builtin.QuoteLiteral(d.id))
 	}
+	if len(t.Triggers) > 0 {
+		return pgerr.Unsupported(`documents of table "%s" cannot be split because it has triggers`, t.Name).
+			WithHint("Drop the triggers first.")
+	}
 	if t.Hot == nil {
 		t.Hot = &catalog.Hot{Next: 1}
 	}

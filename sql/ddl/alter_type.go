@@ -55,6 +55,9 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if err := d.checkGenerators(col); err != nil {
 		return err
 	}
+	if err := keepsTriggers(d, col); err != nil {
+		return err
+	}
 	if err := d.checkIndexed(col, next.Type); err != nil {
 		return err
 	}

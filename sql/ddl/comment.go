@@ -24,12 +24,14 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 	case pg_query.ObjectType_OBJECT_FUNCTION, pg_query.ObjectType_OBJECT_PROCEDURE,
 		pg_query.ObjectType_OBJECT_ROUTINE:
 		return commentOnRoutine(r, n)
+	case pg_query.ObjectType_OBJECT_TRIGGER:
+		return commentOnTrigger(r, n)
 	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
 		return commentOnDomainConstraint(r, n)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported yet", kindWord(n.Objtype)).
-		WithHint("Tables, views, columns, constraints, indexes, statistics, types, functions, schemas, databases " +
-			"and roles can have comments.")
+		WithHint("Tables, views, columns, constraints, indexes, statistics, types, functions, triggers, schemas, " +
+			"databases and roles can have comments.")
 }
 
 func (c *change) commentOnNamed(kind pg_query.ObjectType, name, text string) error {

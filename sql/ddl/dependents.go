@@ -96,12 +96,14 @@ func (c *change) dropRecordedKeys(but ...catalog.OID) error {
 	return nil
 }
 
-// cutParts removes constraints and statistics objects from a table.
+// cutParts removes constraints, statistics objects and triggers from a table.
 func cutParts(t *catalog.Table, parts []catalog.OID) {
 	t.Constraints = slices.DeleteFunc(t.Constraints,
 		func(k catalog.Constraint) bool { return slices.Contains(parts, k.OID) })
 	t.Statistics = slices.DeleteFunc(t.Statistics,
 		func(x catalog.ExtendedStatistics) bool { return slices.Contains(parts, x.OID) })
+	t.Triggers = slices.DeleteFunc(t.Triggers,
+		func(x catalog.Trigger) bool { return slices.Contains(parts, x.OID) })
 }
 
 // referringTables returns the tables whose foreign keys refer to any of tables, to lock them.
@@ -212,7 +214,7 @@ func (d *draft) releaseKey(what string, index catalog.OID, name string, primary 
 			objects = append(objects, usedObject{oid: k.OID, words: what})
 		}
 	}
-	return d.releaseAll(what, list, dependentViews(d.change, objects, nil), behavior)
+	return d.releaseAll(what, list, nil, dependentViews(d.change, objects, nil), behavior)
 }
 
 // releaseColumn is releaseAll for a column.
@@ -223,7 +225,11 @@ func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavio
 		return x.Table.OID == d.t.OID && slices.Contains(x.Key.Columns, col.AttNum)
 	})
 	views := dependentViews(d.change, []usedObject{{d.t.OID, col.AttNum, what}}, nil)
-	if err := d.releaseAll(what, list, views, behavior); err != nil {
+	triggers, err := triggersOn(d, col.AttNum)
+	if err != nil {
+		return err
+	}
+	if err := d.releaseAll(what, list, triggers, views, behavior); err != nil {
 		return err
 	}
 	// The table's own foreign keys over the column are dropped with it.
@@ -233,13 +239,17 @@ func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavio
 	return nil
 }
 
-// releaseAll drops the foreign keys and the views that depend on a part of the table with CASCADE,
+// releaseAll drops the foreign keys, the triggers and the views that depend on a part of the table with CASCADE,
 // and returns an error without it.
-func (d *draft) releaseAll(what string, list []dependent, views []dependentView,
+func (d *draft) releaseAll(what string, list []dependent, triggers []*catalog.Trigger, views []dependentView,
 	behavior pg_query.DropBehavior) error {
 	var lines, gone []string
 	for _, x := range list {
 		lines, gone = append(lines, d.dependsText(x)), append(gone, d.constraintWords(x.Referrer))
+	}
+	for _, x := range triggers {
+		words := triggerWords(d.change, d.was, x)
+		lines, gone = append(lines, words+" depends on "+what), append(gone, words)
 	}
 	moreLines, moreGone := dependentLines(d.change, views)
 	err := d.cascade(what, false, append(lines, moreLines...), append(gone, moreGone...), behavior)
@@ -250,6 +260,9 @@ func (d *draft) releaseAll(what string, list []dependent, views []dependentView,
 		return err
 	}
 	cutParts(d.t, d.cut[d.t.OID])
+	for _, x := range slices.Clone(triggers) {
+		cutParts(d.t, []catalog.OID{x.OID})
+	}
 	return nil
 }
 

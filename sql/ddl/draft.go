@@ -164,11 +164,11 @@ func isNull(e query.Expr) bool {
 
 // variables returns the distinct columns in an expression over one table, in order of appearance.
 func variables(e query.Expr) []*query.Var {
-	seen := map[int]bool{}
+	seen := map[[2]int]bool{}
 	var out []*query.Var
 	query.Walk(e, func(x query.Expr) bool {
-		if v, ok := x.(*query.Var); ok && v.Up == 0 && !seen[v.Col] {
-			seen[v.Col] = true
+		if v, ok := x.(*query.Var); ok && v.Up == 0 && !seen[[2]int{v.Rel, v.Col}] {
+			seen[[2]int{v.Rel, v.Col}] = true
 			out = append(out, v)
 		}
 		return true

@@ -82,6 +82,8 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 	case pg_query.ObjectType_OBJECT_FUNCTION, pg_query.ObjectType_OBJECT_PROCEDURE,
 		pg_query.ObjectType_OBJECT_ROUTINE:
 		return tag, true, dropRoutines(r, n)
+	case pg_query.ObjectType_OBJECT_TRIGGER:
+		return tag, true, dropTrigger(r, n)
 	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_MATVIEW,
 		pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)

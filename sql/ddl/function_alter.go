@@ -345,7 +345,8 @@ func functionDependents(c *change, list []*catalog.Function, dropped []*catalog.
 	all = slices.Clone(list)
 	for i := 0; i < len(all); i++ {
 		f := all[i]
-		o := dependee{words: functionWords(c, f), inText: f.UsedInText, users: f.UsersOf(c.view).Tables}
+		o := dependee{words: functionWords(c, f), inText: f.UsedInText, users: f.UsersOf(c.view).Tables,
+			oid: f.OID}
 		more, err := usesOfObject(c, o, dropped)
 		if err != nil {
 			return nil, nil, nil, nil, err

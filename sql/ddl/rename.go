@@ -37,6 +37,8 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 	case pg_query.ObjectType_OBJECT_FUNCTION, pg_query.ObjectType_OBJECT_PROCEDURE,
 		pg_query.ObjectType_OBJECT_ROUTINE:
 		return tag, true, renameRoutine(r, n)
+	case pg_query.ObjectType_OBJECT_TRIGGER:
+		return tag, true, renameTrigger(r, n)
 	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
 		return "ALTER DOMAIN", true, renameDomainConstraint(r, n)
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
@@ -253,6 +255,9 @@ func (d *draft) renameInExpressions(which func(*query.Var) bool, to string) erro
 		if err != nil {
 			return err
 		}
+	}
+	if err := renameInTriggers(d, which, to); err != nil {
+		return err
 	}
 	for i := range d.t.Statistics {
 		err := statisticsExpressions(d, &d.t.Statistics[i],

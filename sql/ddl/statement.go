@@ -138,6 +138,8 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 			tag = "CREATE PROCEDURE"
 		}
 		return tag, true, createFunction(r, x.CreateFunctionStmt)
+	case *pg_query.Node_CreateTrigStmt:
+		return "CREATE TRIGGER", true, createTrigger(r, x.CreateTrigStmt)
 	case *pg_query.Node_AlterFunctionStmt:
 		return "ALTER " + kindWord(x.AlterFunctionStmt.Objtype), true, alterFunction(r, x.AlterFunctionStmt)
 	case *pg_query.Node_AlterTableStmt:

@@ -29,10 +29,10 @@ type typeUse struct {
 func (u typeUse) order(v typeUse) int {
 	place := func(u typeUse) (oid catalog.OID, kind int) {
 		switch {
-		case u.table.View != nil:
-			return u.table.OID, 2
 		case u.part != 0:
 			return u.part, 2
+		case u.table.View != nil:
+			return u.table.OID, 2
 		case u.whole:
 			return u.table.OID, 0
 		}
@@ -52,7 +52,7 @@ type dependee struct {
 	inText func(text string) bool
 	users  []*catalog.Table
 	number catalog.OID // of a type; 0: a function, which is in expressions only
-	oid    catalog.OID // of a type, in pg_type
+	oid    catalog.OID // of a type, in pg_type; of a function
 }
 
 // has reports whether a column has the type.
@@ -68,7 +68,13 @@ func usesOf(c *change, t *catalog.Type, dropped []*catalog.Table) ([]typeUse, er
 func usesOfObject(c *change, t dependee, dropped []*catalog.Table) ([]typeUse, error) {
 	var arrays, others []typeUse
 	for _, x := range t.users {
-		if x.View != nil || slices.ContainsFunc(dropped, func(d *catalog.Table) bool { return d.OID == x.OID }) {
+		if slices.ContainsFunc(dropped, func(d *catalog.Table) bool { return d.OID == x.OID }) {
+			continue
+		}
+		for _, u := range triggerUses(c, t, x) {
+			others = append(others, u)
+		}
+		if x.View != nil {
 			continue
 		}
 		columns := columnUses(c, t, x)
@@ -224,7 +230,7 @@ func dropUses(c *change, uses []typeUse) error {
 	drafts := map[catalog.OID]*draft{}
 	said := len(c.notices)
 	for _, u := range uses {
-		if u.table.View != nil {
+		if u.table.View != nil && u.part == 0 {
 			if err := dropViews(c, []dependentView{{view: u.table}}); err != nil {
 				return err
 			}

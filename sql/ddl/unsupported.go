@@ -14,7 +14,6 @@ import (
 
 // hints suggest an alternative, by the name of the statement.
 var hints = map[string]string{
-	"CREATE TRIGGER":   "Run the logic in the client; each statement is atomic.",
 	"CREATE RULE":      "Rewrite the statement in the client.",
 	"CREATE TYPE":      "Enums are supported: CREATE TYPE … AS ENUM. Use a jsonb document for composite values.",
 	"CREATE EXTENSION": "Extensions cannot be loaded; built-in features need none.",

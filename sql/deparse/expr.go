@@ -16,6 +16,14 @@ import (
 // defaults, and as EXPLAIN shows them.
 func Expr(e query.Expr) string { return Line(e, nil) }
 
+// Rows returns the text of an expression over several rows, which have names: old.a. env and pretty are
+// those of With.
+func Rows(e query.Expr, env *types.Env, pretty bool, rows ...string) string {
+	d := &deparser{env: env, pretty: pretty, rows: rows}
+	d.expr(e, false)
+	return string(d.buf)
+}
+
 // Line is Expr with constants as env prints them: reg* constants by name.
 func Line(e query.Expr, env *types.Env) string {
 	d := &deparser{env: env}
@@ -44,7 +52,8 @@ type deparser struct {
 	name    func(oid uint32, qualify bool) string
 	params  []string
 	routine string
-	stored  bool // in the form that the catalog keeps
+	stored  bool     // in the form that the catalog keeps
+	rows    []string // names of the rows of variables outside of queries
 }
 
 func (d *deparser) put(parts ...string) {
@@ -140,6 +149,10 @@ func (d *deparser) variable(v *query.Var) {
 	switch {
 	case len(d.queries) > 0:
 		d.column(v)
+	case d.rows != nil && v.Col == query.ColWholeRow:
+		d.put(d.rows[v.Rel], ".*")
+	case d.rows != nil:
+		d.put(d.rows[v.Rel], ".", quoteName(v.Name))
 	case v.Col == query.ColWholeRow:
 		d.put(builtin.QuoteIdent(v.Name), ".*")
 	default:

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/exec/lockwait"
 	"github.com/sherddb/sherd/sql/exec/operator"
+	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -48,6 +49,11 @@ type Ctx struct {
 	// Analyze makes operators collect what EXPLAIN ANALYZE shows.
 	Analyze *Analysis
 
+	// Keyed is set while the statement of a foreign key runs: a trigger in PostgreSQL.
+	Keyed bool
+	// Triggers fire for the rows that a Modify with triggers writes; nil: none do.
+	Triggers Triggers
+
 	local *local    // nil at the gateway
 	reads *snapshot // of the statement at the gateway, shared with subqueries
 }
@@ -68,6 +74,24 @@ func StatementOf(site *builtin.Ctx) *Ctx {
 	return c
 }
 
+// Triggers fire for rows at the gateway.
+type Triggers interface {
+	// Before fires the triggers before an event. It returns the row to write instead of e.New, or of
+	// a row that is deleted, the row; nil: the row is left out.
+	Before(c *Ctx, e *RowEvent) (types.Row, error)
+	// After notes an event for the triggers that fire after the statement. The rows are copied.
+	After(c *Ctx, e *RowEvent) error
+}
+
+// RowEvent is an event of a row.
+type RowEvent struct {
+	Table    *catalog.Table
+	Kind     catalog.TriggerEvents // TriggerInsert, TriggerUpdate or TriggerDelete
+	Old, New types.Row             // with the columns of the table; nil: there is none
+	// Updated reports whether an UPDATE sets a column, or one that the column is generated from.
+	Updated func(col int) bool
+}
+
 // Hooks are the session's services for the executor. A nil hook returns 0A000.
 type Hooks struct {
 	// System emits the rows of a view of pg_catalog, information_schema or sherd, with all its
@@ -81,6 +105,9 @@ type Hooks struct {
 	Notice func(n *pgerr.Error)
 	// Source emits the rows of a plan.Source (COPY FROM), each valid during emit.
 	Source func(emit Emit) error
+	// Trigger calls the function of a trigger, and sets the row that it returns; nil: no triggers
+	// fire.
+	Trigger func(c *Ctx, of catalog.OID, t *function.Trigger) error
 	// KeysFull is called by an INSERT without ON CONFLICT that has recorded many keys (Ctx.Keys).
 	// It may check those that need not wait for the end of the statement.
 	KeysFull func(c *Ctx) error

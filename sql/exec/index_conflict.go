@@ -84,6 +84,9 @@ func (in *insertion) decide(batch []*proposal) error {
 	if err != nil {
 		return err
 	}
+	if err := in.updateReturned(parts); err != nil {
+		return err
+	}
 	if err := in.follow(batch, parts); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/keychange"
@@ -33,6 +34,7 @@ type insertOp struct {
 	decoded types.Row
 	reader  types.RowReader
 	watcher *keychange.Watcher
+	conf    *conflictRule // of ON CONFLICT on a table with triggers; nil: fragments decide alone
 }
 
 func (k *compiler) insert(n *plan.Modify) (operator.Op, error) {
@@ -56,6 +58,11 @@ func (k *compiler) insert(n *plan.Modify) (operator.Op, error) {
 		return nil, err
 	}
 	o.out = make(types.Row, len(o.returning))
+	if n.OnConflict != nil && n.Triggers.Fires(catalog.TriggerUpdate) {
+		if o.conf, err = k.conflictRule(n, o.rule); err != nil {
+			return nil, err
+		}
+	}
 	o.program, err = compileNode(plan.Stage{Modify: n}, 0)
 	return o, err
 }
@@ -149,6 +156,13 @@ func (in *insertion) take(row types.Row) error {
 		// The row is as old as the definition that was used for it.
 		o.next[i] = o.rule.Table.Missing[i]
 	}
+	place := in.place
+	in.place++
+	if o.node.Triggers.Changes(catalog.TriggerInsert) && in.c.Triggers != nil {
+		if ok, err := in.before(); err != nil || !ok {
+			return err
+		}
+	}
 	bucket, tail, err := in.settle()
 	if err != nil {
 		return err
@@ -160,9 +174,11 @@ func (in *insertion) take(row types.Row) error {
 		if err := in.watched(); err != nil {
 			return err
 		}
+		if err := in.after(catalog.TriggerInsert, nil, o.next); err != nil {
+			return err
+		}
 	}
-	w := Write{Kind: WriteInsert, Place: in.place}
-	in.place++
+	w := Write{Kind: WriteInsert, Place: place}
 	if w.Key, w.Value, err = in.encode(bucket, tail); err != nil {
 		return err
 	}
@@ -184,6 +200,33 @@ func (in *insertion) take(row types.Row) error {
 	}
 	in.bytes = nil // writes in progress use the old ones
 	return in.out.flushBehind()
+}
+
+// before fires the triggers before the insertion of the row. It reports whether it is inserted.
+func (in *insertion) before() (bool, error) {
+	o := in.o
+	if o.rule.Table.Def.Anchors {
+		if err := in.completeID(); err != nil {
+			return false, err
+		}
+	}
+	for _, g := range o.rule.Generated { // they are computed after the triggers
+		o.next[g.Col] = types.Null
+	}
+	return fireBefore(in.c, &RowEvent{Table: o.node.Table, Kind: catalog.TriggerInsert, New: o.next}, o.next)
+}
+
+// after notes a row that was written, for triggers.
+func (in *insertion) after(kind catalog.TriggerEvents, old, next types.Row) error {
+	o := in.o
+	if in.c.Triggers == nil || o.node.Triggers.AfterRow&uint32(kind) == 0 {
+		return nil
+	}
+	e := RowEvent{Table: o.node.Table, Kind: kind, Old: old, New: next}
+	if o.conf != nil {
+		e.Updated = o.conf.updated
+	}
+	return in.c.Triggers.After(in.c, &e)
 }
 
 // encode returns the key and the stored form of the new row, in the batch's memory.
@@ -280,6 +323,9 @@ func (in *insertion) flush() error {
 	if err != nil {
 		return err
 	}
+	if err := in.updateReturned(parts); err != nil {
+		return err
+	}
 	if in.sync {
 		if err := in.answer(parts); err != nil {
 			return err
@@ -296,6 +342,7 @@ func (in *insertion) answer(parts []*part) error {
 		value []byte
 	}
 	var rows []row
+	var wrote []answer
 	for _, p := range parts {
 		if in.o.node.OnConflict == nil {
 			for i := range p.writes {
@@ -316,10 +363,14 @@ func (in *insertion) answer(parts []*part) error {
 			if a.value == nil {
 				a.value = p.writes[i].Value
 			}
-			if err := in.noteKeys(a); err != nil {
-				return err
-			}
+			wrote = append(wrote, a)
 			rows = append(rows, row{a.place, a.value})
+		}
+	}
+	slices.SortFunc(wrote, func(a, b answer) int { return int(a.place - b.place) })
+	for _, a := range wrote {
+		if err := in.noteKeys(a); err != nil {
+			return err
 		}
 	}
 	if len(in.o.returning) == 0 {
@@ -354,7 +405,7 @@ func (in *insertion) watched() error {
 // noteKeys notes the watched keys of a row that ON CONFLICT has let in, or has updated.
 func (in *insertion) noteKeys(a answer) error {
 	o := in.o
-	if o.watcher.None() {
+	if o.watcher.None() && (in.c.Triggers == nil || o.node.Triggers.AfterRow == 0) {
 		return nil
 	}
 	next := make(types.Row, len(o.decoded))
@@ -363,11 +414,17 @@ func (in *insertion) noteKeys(a answer) error {
 		if err == nil {
 			err = o.watcher.Note(&in.c.Keys, in.c.Mem, nil, next)
 		}
+		if err == nil {
+			err = in.after(catalog.TriggerInsert, nil, next)
+		}
 		return err
 	}
 	old := make(types.Row, len(o.decoded))
 	var before types.RowReader
 	if err := o.rule.Table.Decode(&before, old, a.old); err != nil {
+		return err
+	}
+	if err := in.after(catalog.TriggerUpdate, old, next); err != nil {
 		return err
 	}
 	return o.watcher.Note(&in.c.Keys, in.c.Mem, old, next)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/keychange"
@@ -39,6 +40,7 @@ type modifyOp struct {
 	out     types.Row
 	entries entryKeeper
 	watcher *keychange.Watcher
+	updated func(col int) bool // of an update of a table with triggers
 }
 
 func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
@@ -68,6 +70,12 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 	var touched func(int) bool
 	if n.Kind == plan.ModUpdate {
 		touched = touches(o.rule, o.assign)
+		if n.Triggers.Changes(catalog.TriggerUpdate) {
+			touched, o.keyed = nil, uniquePositions(o.rule.Table.Def)
+		}
+		if n.Triggers.Fires(catalog.TriggerUpdate) {
+			o.updated = updatedColumns(n, n.Assign)
+		}
 	}
 	o.watcher = keychange.NewWatcher(o.rule.Table, n, touched)
 	k.Own(o.watcher)
@@ -150,7 +158,7 @@ func (o *modifyOp) inFragment(c *Ctx, emit Emit) error {
 
 func (o *modifyOp) stageHere(c *Ctx, row types.Row, emit Emit) error {
 	tx, key := c.local.tx, []byte(row[o.width].S)
-	if err := writtenBefore(c, o.rule.Table, key); err != nil {
+	if err := writtenBefore(c, o.rule.Table, key, o.node.Triggers, o.done()); err != nil {
 		return err
 	}
 	row, err := o.lock(c, key, row)
@@ -231,8 +239,23 @@ func (o *modifyOp) doing() string {
 	return "updating"
 }
 
+func (o *modifyOp) done() string {
+	if o.node.Kind == plan.ModDelete {
+		return "deleted"
+	}
+	return "updated"
+}
+
 // newRow computes and checks the result of an update of row, into next.
 func (o *modifyOp) newRow(c *Ctx, row types.Row) error {
+	if err := o.assigned(c, row); err != nil {
+		return err
+	}
+	return o.completed(c)
+}
+
+// assigned computes the result of an update of row but for generated columns, into next.
+func (o *modifyOp) assigned(c *Ctx, row types.Row) error {
 	copy(o.next, row)
 	for _, a := range o.assign {
 		d, err := a.expr(&c.Ctx, row)
@@ -241,6 +264,11 @@ func (o *modifyOp) newRow(c *Ctx, row types.Row) error {
 		}
 		o.next[a.col] = d
 	}
+	return nil
+}
+
+// completed computes the generated columns of the new row and checks it.
+func (o *modifyOp) completed(c *Ctx) error {
 	if err := o.rule.Generate(&c.Ctx, o.next); err != nil {
 		return err
 	}
@@ -285,7 +313,7 @@ func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
 	if err := g.finish(); err != nil {
 		return err
 	}
-	c.Affected = before + rows.Len()
+	c.Affected = before + rows.Len() - g.skipped
 	return g.returned.Emit(c.Tick, emit)
 }
 
@@ -297,6 +325,7 @@ type gatewayModify struct {
 	moved    writeSpool // rows that get another key
 	later    laterEntries
 	returned spool.Rows
+	skipped  int64 // rows that triggers have left out
 }
 
 func (g *gatewayModify) free() {
@@ -308,13 +337,17 @@ func (g *gatewayModify) free() {
 func (g *gatewayModify) take(row types.Row) error {
 	o, key := g.o, []byte(row[g.o.width].S)
 	result, next := row, types.Row(nil)
+	if ok, err := g.before(row); err != nil || !ok {
+		g.skipped++
+		return err
+	}
 	if o.node.Kind == plan.ModDelete {
 		g.out.add(table.BucketIn(key), Write{Kind: WriteDelete, Key: key})
 		if err := g.entries(row, key, nil, nil, nil); err != nil {
 			return err
 		}
 	} else {
-		if err := o.newRow(g.c, row); err != nil {
+		if err := o.completed(g.c); err != nil {
 			return err
 		}
 		result, next = o.next, o.next
@@ -323,6 +356,9 @@ func (g *gatewayModify) take(row types.Row) error {
 		}
 	}
 	if err := o.watcher.Note(&g.c.Keys, g.c.Mem, row, next); err != nil {
+		return err
+	}
+	if err := g.after(row); err != nil {
 		return err
 	}
 	if g.c.Prompt && !o.holds { // functions in RETURNING see the row
@@ -340,6 +376,43 @@ func (g *gatewayModify) take(row types.Row) error {
 	return nil
 }
 
+// before computes the result of an update, and fires the triggers before the row is written. It
+// reports whether the row is written.
+func (g *gatewayModify) before(row types.Row) (bool, error) {
+	o, kind := g.o, g.o.node.Kind.Event()
+	if kind == catalog.TriggerUpdate {
+		if err := o.assigned(g.c, row); err != nil {
+			return false, err
+		}
+	}
+	if g.c.Triggers == nil || !o.node.Triggers.Changes(kind) {
+		return true, nil
+	}
+	e := &RowEvent{Table: o.node.Table, Kind: kind, Old: row[:o.width], Updated: o.updated}
+	if kind == catalog.TriggerDelete {
+		next, err := g.c.Triggers.Before(g.c, e)
+		return next != nil, err
+	}
+	e.New = o.next[:o.width]
+	for _, c := range o.rule.Generated { // they are computed after the triggers
+		e.New[c.Col] = types.Null
+	}
+	return fireBefore(g.c, e, e.New)
+}
+
+// after notes a row that was written, for triggers.
+func (g *gatewayModify) after(row types.Row) error {
+	o, kind := g.o, g.o.node.Kind.Event()
+	if g.c.Triggers == nil || o.node.Triggers.AfterRow&uint32(kind) == 0 {
+		return nil
+	}
+	e := &RowEvent{Table: o.node.Table, Kind: kind, Old: row[:o.width], Updated: o.updated}
+	if kind == catalog.TriggerUpdate {
+		e.New = o.next[:o.width]
+	}
+	return g.c.Triggers.After(g.c, e)
+}
+
 // update stages the new row in its place, or notes it for the move.
 func (g *gatewayModify) update(old types.Row, key []byte) error {
 	o, t := g.o, g.o.rule.Table
@@ -348,7 +421,7 @@ func (g *gatewayModify) update(old types.Row, key []byte) error {
 		return err
 	}
 	bucket, newKey := table.BucketIn(key), key
-	if o.node.MovesKey {
+	if o.node.MovesKey || o.node.Triggers.Changes(catalog.TriggerUpdate) && t.KeyChanged(old, o.next) {
 		if bucket, newKey, err = t.MovedKey(o.next); err != nil {
 			return err
 		}

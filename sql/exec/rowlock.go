@@ -3,6 +3,8 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -152,6 +154,9 @@ func uniqueColumns(def *catalog.Table) map[int]bool {
 	}
 	return out
 }
+
+// uniquePositions returns the unique columns.
+func uniquePositions(def *catalog.Table) []int { return slices.Sorted(maps.Keys(uniqueColumns(def))) }
 
 // keyedColumns returns the unique columns that an update sets or computes.
 func keyedColumns(r *table.Rule, assign []assignment) []int {

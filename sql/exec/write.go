@@ -28,10 +28,12 @@ const (
 	WriteClaim
 	// Of an exclusive entry's key, which several rows may have had: now only one may.
 	WriteSettle
+	// Replaces a row that an answer to ON CONFLICT has returned under its lock.
+	WriteLocked
 )
 
 // isRow reports whether a write is of a row, not of an index entry.
-func (k WriteKind) isRow() bool { return k <= WriteUpsert }
+func (k WriteKind) isRow() bool { return k <= WriteUpsert || k == WriteLocked }
 
 // Write is one row, or one index entry, that a gateway writes in a fragment.
 type Write struct {
@@ -58,6 +60,7 @@ const (
 	didInsert = 1
 	didUpdate = 2
 	didShare  = 3 // put a deferred entry, while another row has the exclusive one
+	didReturn = 4 // locked and returned the row that is there
 
 	answerWidth = 5
 )
@@ -70,6 +73,8 @@ type stageOp struct {
 	order   []byte
 	answer  types.Row
 	written map[string]struct{} // by this task, for 21000
+
+	triggers plan.RowTriggers
 }
 
 func (k *compiler) stage(n plan.Stage) (operator.Op, error) {
@@ -77,7 +82,7 @@ func (k *compiler) stage(n plan.Stage) (operator.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &stageOp{rule: rule, answer: make(types.Row, answerWidth)}
+	o := &stageOp{rule: rule, answer: make(types.Row, answerWidth), triggers: n.Modify.Triggers}
 	if n.Modify.OnConflict != nil {
 		o.conf, err = k.conflictRule(n.Modify, rule)
 	}
@@ -105,6 +110,8 @@ func (o *stageOp) Run(x *operator.Execution, emit Emit) error {
 			err = o.replace(c, w)
 		case WriteDelete:
 			err = o.remove(c, w)
+		case WriteLocked:
+			err = o.put(c, w.Key, w.Value, false)
 		case WriteUpsert:
 			err = o.upsert(c, w, emit)
 		default:
@@ -206,22 +213,28 @@ func dropOrder(t *table.Table, tx Tx, buf *[]byte, key []byte) error {
 }
 
 // writtenBefore refuses a row that another part of the statement has written, because it is
-// undefined which of the two changes should win.
-func writtenBefore(c *Ctx, t *table.Table, key []byte) error {
+// undefined which of the two changes should win. triggers reports whether that may have been a
+// trigger.
+func writtenBefore(c *Ctx, t *table.Table, key []byte, triggers plan.RowTriggers, doing string) error {
 	if c.local.task.Seen == nil {
 		return nil
 	}
 	twice, err := c.local.tx.BufferedSince(key, *c.local.task.Seen)
-	if err == nil && twice {
-		err = pgerr.Unsupported(
-			"updating or deleting a row of table %q twice in one statement is not supported", t.Def.Name).
-			WithHint("Write each row in one part of the WITH only.")
+	switch {
+	case err != nil || !twice:
+		return err
+	case triggers.BeforeRow != 0:
+		return pgerr.New(pgerr.TriggeredDataChangeViolation,
+			"tuple to be %s was already modified by an operation triggered by the current command", doing).
+			WithHint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.")
 	}
-	return err
+	return pgerr.Unsupported(
+		"updating or deleting a row of table %q twice in one statement is not supported", t.Def.Name).
+		WithHint("Write each row in one part of the WITH only.")
 }
 
 func (o *stageOp) replace(c *Ctx, w *Write) error {
-	if err := writtenBefore(c, o.rule.Table, w.Key); err != nil {
+	if err := writtenBefore(c, o.rule.Table, w.Key, o.triggers, "updated"); err != nil {
 		return err
 	}
 	if _, err := lockRow(c, o.rule.Table, w.Key, txn.LockRequest{Mode: w.Mode, T: c.since()}, "updating"); err != nil {
@@ -231,7 +244,7 @@ func (o *stageOp) replace(c *Ctx, w *Write) error {
 }
 
 func (o *stageOp) remove(c *Ctx, w *Write) error {
-	if err := writtenBefore(c, o.rule.Table, w.Key); err != nil {
+	if err := writtenBefore(c, o.rule.Table, w.Key, o.triggers, "deleted"); err != nil {
 		return err
 	}
 	req := txn.LockRequest{Mode: txn.Update, T: c.since()}

@@ -104,14 +104,10 @@ func (x *Explanation) run(p *stmt.Program, c *exec.Ctx) (
 		return nil, nil, false, err
 	}
 	c.Analyze, c.Before = &exec.Analysis{}, t.Parts.Mark()
-	c.Deferred = t.Constraints.DeferredUniques(p)
 	start := time.Now()
 	rows := 0
-	ran, err := x.Executor.Perform(t.Tx, &measured, c, func([]types.Datum) error { rows++; return nil })
+	ran, err := t.Constraints.Perform(x.Executor, &measured, c, func([]types.Datum) error { rows++; return nil })
 	if err != nil {
-		return nil, nil, false, err
-	}
-	if err := t.Constraints.AfterStatement(x.Executor, ran, c); err != nil {
 		return nil, nil, false, err
 	}
 	t.Used = true

@@ -170,9 +170,24 @@ type Call struct {
 	// Passing reports whether an error makes the statement that calls run again. No handler in the
 	// function takes such an error.
 	Passing func(error) bool
+	// Trigger is the event that a function which returns trigger is called for; nil: it is called for
+	// none.
+	Trigger *Trigger
 	// Atomic reports whether the call is a part of a transaction that it may not end: a function,
 	// or a procedure called in a transaction block.
 	Atomic bool
+}
+
+// Trigger is the event that a trigger function is called for.
+type Trigger struct {
+	Name               string // of the trigger
+	When, Level, Op    string // BEFORE, ROW, INSERT …
+	Relation           catalog.OID
+	Table, TableSchema string
+	Args               []string
+	Columns            []query.Column // of the table
+	Old, New           []types.Datum  // rows of Columns; nil: the event has none
+	Result             []types.Datum  // set by the call: the row that the function has returned, nil: null
 }
 
 // Result is the outcome of a statement.

@@ -102,7 +102,7 @@ func (k *queue) deletedIDs(f *formerIDs, changes []keychange.Change) error {
 		x := &k.of.list[i]
 		if x.incoming && x.key.Parent.OID == f.table.OID &&
 			len(x.key.Referenced) == 1 && x.key.Referenced[0].AttNum == column.AttNum {
-			k.events = append(k.events, event{k.of, x, gone})
+			k.events = append(k.events, event{of: k.of, trigger: x, changes: gone})
 		}
 	}
 	return nil

@@ -51,11 +51,8 @@ func (x *transaction) run(text string) error {
 		x.t.Fatalf("%s: %v", text, err)
 	}
 	c := x.x.Context(x.t.Context(), x.Tx, nil)
-	x.BeforeStatement(&x.x, p, c)
-	if _, err := x.x.Perform(x.Tx, p, c, func([]types.Datum) error { return nil }); err != nil {
-		return err
-	}
-	return x.AfterStatement(&x.x, p, c)
+	_, err = x.Perform(&x.x, p, c, func([]types.Datum) error { return nil })
+	return err
 }
 
 // set is SET CONSTRAINTS.

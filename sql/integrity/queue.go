@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/stmt"
+	rows "github.com/sherddb/sherd/sql/trigger"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -26,6 +27,7 @@ type queue struct {
 	view   *catalog.View
 	of     *triggers // whose statement runs now
 	events []event
+	runs   []*rows.Run // that have rows
 }
 
 // event is the keys that a statement has written, for one trigger.
@@ -33,28 +35,55 @@ type event struct {
 	of      *triggers
 	trigger *trigger
 	changes []keychange.Change
+	rows    *firing // of triggers that users have made, instead
 }
 
-// AfterStatement does what follows from the rows that a program has written. Deferred checks are
-// left to the commit.
-func (t *Transaction) AfterStatement(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) error {
-	if p.Integrity == nil || c.Keys.Empty() {
+// Perform runs a program in a context that x has made, with what precedes it and what follows from
+// the rows that it writes: triggers and constraints. Deferred checks are left to the commit. It returns
+// the form of the program that has run.
+func (t *Transaction) Perform(
+	x *stmt.Executor, p *stmt.Program, c *exec.Ctx, emit exec.Emit,
+) (*stmt.Program, error) {
+	if p.Integrity == nil {
+		return x.Perform(t.Tx, p, c, emit)
+	}
+	if err := t.begin(x, p, c); err != nil {
+		return nil, err
+	}
+	ran, err := x.Perform(t.Tx, p, c, emit)
+	if err == nil {
+		err = t.finish(x, ran, c)
+	}
+	t.abandon(c)
+	return ran, err
+}
+
+// finish does what follows from the rows that a program has written.
+func (t *Transaction) finish(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) error {
+	if p.Integrity == nil || c.Keys.Empty() && c.Triggers == nil {
 		return nil
 	}
 	own := *x // x itself stays on the stack
 	k := &queue{x: &own, t: t, ctx: c.Context, view: t.View()}
 	k.add(p, c)
-	return k.drain()
+	err := k.drain()
+	k.free()
+	return err
 }
 
-// BeforeStatement prepares a program's context: unique constraints that are deferred let rows share
-// values, and an INSERT settles keys while it runs.
-func (t *Transaction) BeforeStatement(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) {
-	if r := triggersIn(p); r != nil {
+// begin prepares a program's context: unique constraints that are deferred let rows share values, an
+// INSERT settles keys while it runs, and triggers fire. abandon releases what these keep.
+func (t *Transaction) begin(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) error {
+	r := triggersIn(p)
+	if r == nil {
+		return nil
+	}
+	if len(r.list) > 0 {
 		c.Deferred = t.deferredUniques(r)
 		own, ctx := *x, c.Context // x itself stays on the stack
 		c.Hooks.KeysFull = func(c *exec.Ctx) error { return t.settleSome(ctx, &own, p, c) }
 	}
+	return t.beginTriggers(r, c)
 }
 
 // DeferredUniques returns the unique indexes of a program that are checked at the commit, for
@@ -65,7 +94,13 @@ func (t *Transaction) DeferredUniques(p *stmt.Program) map[uint32]int {
 
 // add queues what follows from a statement.
 func (k *queue) add(p *stmt.Program, c *exec.Ctx) {
-	if p.Integrity == nil || c.Keys.Empty() {
+	if p.Integrity == nil {
+		return
+	}
+	run := k.hold(c)
+	k.append(run, true)
+	defer k.append(run, false)
+	if c.Keys.Empty() {
 		return
 	}
 	if p.Query.Command != query.Insert || len(p.Query.CTEs) > 0 {
@@ -74,7 +109,7 @@ func (k *queue) add(p *stmt.Program, c *exec.Ctx) {
 	of := triggersIn(p)
 	for i := range of.list {
 		if changes := c.Keys.Of(i); len(changes) > 0 {
-			k.events = append(k.events, event{of, &of.list[i], changes})
+			k.events = append(k.events, event{of: of, trigger: &of.list[i], changes: changes})
 		}
 	}
 }
@@ -85,6 +120,12 @@ func (k *queue) drain() error {
 		e := k.events[0]
 		k.events[0] = event{}
 		k.events = k.events[1:]
+		if e.rows != nil {
+			if err := e.rows.fire(); err != nil {
+				return err
+			}
+			continue
+		}
 		k.of = e.of
 		if err := k.fire(e.trigger, e.changes); err != nil {
 			return err
@@ -174,7 +215,16 @@ func (k *queue) run(st refint.Statement, args []types.Datum, newest bool, emit e
 		emit = func([]types.Datum) error { return nil }
 	}
 	c.Deferred = t.DeferredUniques(p)
-	if _, err := k.x.Perform(t.Tx, p, c, emit); err != nil {
+	if r := triggersIn(p); r != nil {
+		if err := t.beginTriggers(r, c); err != nil {
+			return inStatement(st, err)
+		}
+	}
+	c.Keyed = true
+	_, err = k.x.Perform(t.Tx, p, c, emit)
+	c.Keyed = false
+	if err != nil {
+		t.abandon(c)
 		return inStatement(st, err)
 	}
 	k.add(p, c)

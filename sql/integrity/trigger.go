@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/stmt"
+	rows "github.com/sherddb/sherd/sql/trigger"
 	"github.com/sherddb/sherd/sql/tx"
 )
 
@@ -17,6 +18,7 @@ import (
 // oldest first.
 type triggers struct {
 	list []trigger
+	sets map[catalog.OID]*rows.Set // the triggers that users have made, by table
 
 	mu       sync.Mutex
 	programs map[string]*stmt.Program // by text; guarded by mu
@@ -43,6 +45,9 @@ func (x *trigger) constraint() *catalog.Constraint {
 func triggersOf(view *catalog.View, tables ...*catalog.Table) *triggers {
 	r := &triggers{}
 	for _, t := range tables {
+		if len(t.Triggers) > 0 {
+			r.define(view, t)
+		}
 		goes, comes := formerIDsOf(view, t)
 		r.list = append(append(r.list, goes...), comes...)
 		for _, k := range refint.To(view, t) {
@@ -55,11 +60,31 @@ func triggersOf(view *catalog.View, tables ...*catalog.Table) *triggers {
 			r.list = append(r.list, trigger{unique: u})
 		}
 	}
-	if len(r.list) == 0 {
+	if len(r.list) == 0 && r.sets == nil {
 		return nil
 	}
 	r.programs = map[string]*stmt.Program{}
 	return r
+}
+
+// define adds the triggers that users have made for a table.
+func (r *triggers) define(view *catalog.View, t *catalog.Table) {
+	set := rows.Of(view, t)
+	if set == nil {
+		return
+	}
+	if r.sets == nil {
+		r.sets = map[catalog.OID]*rows.Set{}
+	}
+	r.sets[t.OID] = set
+}
+
+// rowTriggers returns for which events of a table's rows there are triggers.
+func (r *triggers) rowTriggers(t *catalog.Table) plan.RowTriggers {
+	if set := r.sets[t.OID]; set != nil {
+		return set.Rows()
+	}
+	return plan.RowTriggers{}
 }
 
 // watch returns the keys of a table that the executor has to note.
@@ -120,5 +145,8 @@ func Attach(view *catalog.View, q *query.Query, env *plan.Env) (any, []tx.TableU
 		}
 	}
 	env.Watch = r.watch
+	if r.sets != nil {
+		env.Triggers = r.rowTriggers
+	}
 	return r, uses
 }

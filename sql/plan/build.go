@@ -17,6 +17,8 @@ type Env struct {
 	// plans; else it keeps the expression as it is: it is raised when, and only if, the statement
 	// reaches it.
 	Fold func(query.Expr) (types.Datum, error)
+	// Triggers returns the row triggers of a table; nil: no table has any.
+	Triggers func(*catalog.Table) RowTriggers
 	// Watch returns what is to be noted of rows of a table that are written, nil is nothing.
 	Watch func(*catalog.Table) []KeyWatch
 	// LockLate has rows locked one by one, as they are asked for: of a cursor.
@@ -85,7 +87,6 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 		return nil, err
 	}
 	node := p.withSums(p.gather(root, nil).node)
-	p.est.chooseHashed(node, 1)
 	out := &Plan{Root: node, Outers: p.outers, Visible: len(node.Output()), Estimates: p.est.of(node)}
 	out.guesses = p.est.guesses
 	if p.failed {

@@ -27,6 +27,23 @@ func TableIndexes(view *catalog.View, t *catalog.Table, env Env) ([]query.Index,
 	return p.indexes(l, list, in)
 }
 
+// RowCondition rewrites a condition over two rows of a table: Var{Rel: 0} and Var{Rel: 1} become the
+// slots of the one row followed by the other.
+func RowCondition(t *catalog.Table, e query.Expr, env Env) (query.Expr, error) {
+	in := newLayout()
+	q := &query.Query{}
+	for rel := range 2 {
+		q.Rels = append(q.Rels, &query.Rel{
+			Kind: query.RelTable, Table: t, Alias: t.Name, Columns: analyze.ColumnsOf(t),
+		})
+		for i := range t.Columns {
+			in.slots[varKey{rel, i}] = rel*len(t.Columns) + i
+		}
+	}
+	p := &planner{env: env, est: newEstimates(env)}
+	return p.rewrite(&level{q: q}, e, in)
+}
+
 // indexes rewrites what indexes keep over in, whose first slots are the table's columns.
 func (p *planner) indexes(l *level, list []query.Index, in *layout) ([]query.Index, error) {
 	var out []query.Index

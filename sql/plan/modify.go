@@ -42,7 +42,8 @@ func (p *planner) insertFrom(l *level, src part) (part, error) {
 		}
 		proj.Exprs = append(proj.Exprs, e)
 	}
-	m := &Modify{Kind: ModInsert, Table: rel.Table, Schema: rel.SchemaName, Child: proj, Watch: p.watch(rel.Table)}
+	m := &Modify{Kind: ModInsert, Table: rel.Table, Schema: rel.SchemaName, Child: proj, Watch: p.watch(rel.Table),
+		Triggers: rowTriggers(p.env, rel.Table)}
 	in := tableLayout(q.Result, rel)
 	if err := p.checksAndReturning(l, m, in); err != nil {
 		return part{}, err
@@ -62,6 +63,13 @@ func (p *planner) watch(t *catalog.Table) []KeyWatch {
 		return nil
 	}
 	return p.env.Watch(t)
+}
+
+func rowTriggers(env Env, t *catalog.Table) RowTriggers {
+	if env.Triggers == nil || len(t.Triggers) == 0 {
+		return RowTriggers{}
+	}
+	return env.Triggers(t)
 }
 
 func (p *planner) assigned(l *level, as []query.Assignment, col int, in *layout) (query.Expr, error) {
@@ -126,6 +134,7 @@ func (p *planner) onConflict(l *level, m *Modify, existing *layout) error {
 		in.slots[varKey{oc.Excluded, i}] = n + i
 	}
 	out := &OnConflict{Update: oc.Update, Primary: oc.Primary}
+	out.Returns = oc.Update && m.Triggers.Changes(catalog.TriggerUpdate)
 	for i, x := range m.Indexes {
 		if slices.Contains(oc.Indexes, x.Def.OID) {
 			out.Arbiters = append(out.Arbiters, i)
@@ -162,14 +171,15 @@ func (p *planner) modify(l *level) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	m := &Modify{Kind: ModDelete, Table: rel.Table, Schema: rel.SchemaName, Child: cur.node, Watch: p.watch(rel.Table)}
+	m := &Modify{Kind: ModDelete, Table: rel.Table, Schema: rel.SchemaName, Child: cur.node, Watch: p.watch(rel.Table),
+		Triggers: rowTriggers(p.env, rel.Table)}
 	if p.env.OrderedIndexes && cur.local != nil {
 		m.Scan = p.unions.again(cur)
 	}
 	if q.Command == query.Update {
 		m.Kind = ModUpdate
 	}
-	gateway := false
+	gateway := m.Triggers.Fires(m.Kind.Event())
 	for _, a := range q.Assign {
 		e, err := p.rewrite(l, a.Expr, cur.in)
 		if err != nil {
@@ -182,7 +192,8 @@ func (p *planner) modify(l *level) (part, error) {
 	if err := p.checksAndReturning(l, m, cur.in); err != nil {
 		return part{}, err
 	}
-	if m.Indexes, err = p.indexes(l, kept(q, m.MovesKey), cur.in); err != nil {
+	all := m.MovesKey || m.Triggers.Changes(catalog.TriggerUpdate)
+	if m.Indexes, err = p.indexes(l, kept(q, all), cur.in); err != nil {
 		return part{}, err
 	}
 	// The entries may lie in other fragments, or depend on the transaction.
@@ -226,15 +237,12 @@ func (l *level) unnestTarget() []*query.FromJoin {
 	q := *l.q
 	var semis []*query.FromJoin
 	var rest []query.Expr
-	conds := Conjuncts(q.Where)
-	for i := 0; i < len(conds); i++ {
+	for _, c := range Conjuncts(q.Where) {
 		one := query.Query{Rels: q.Rels, From: []query.From{&query.FromRel{Rel: q.Result}}}
-		more, ok := joinSubLink(&one, conds[i])
-		if !ok {
-			rest = append(rest, conds[i])
+		if !joinSubLink(&one, c) {
+			rest = append(rest, c)
 			continue
 		}
-		conds = append(conds, more...)
 		q.Rels = one.Rels
 		semis = append(semis, one.From[0].(*query.FromJoin))
 	}

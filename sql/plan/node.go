@@ -35,9 +35,8 @@ type SubPlan struct {
 	// Test compares for SubAny, SubAll, SubRow: over query.SubColumn (the subquery's columns) and
 	// the outer row's Slots.
 	Test query.Expr
-	// HashLeft is set if the subquery is uncorrelated. Of SubAny, Test is HashLeft = column (, …), and
-	// exec may build a hash table once. Of SubExists, exec builds one: it is true if a row of the
-	// subquery has the values of HashLeft, false if one of them is null.
+	// Hash is set where the subquery is uncorrelated and Test is Left = column (, …): exec may
+	// build a hash table once.
 	HashLeft []query.Expr
 	Name     string // SubPlan 1
 	Volatile bool   // it calls a volatile function
@@ -365,6 +364,11 @@ const (
 	ModDelete
 )
 
+// Event returns the event of triggers that a Modify is for its rows.
+func (k ModifyKind) Event() catalog.TriggerEvents {
+	return [...]catalog.TriggerEvents{catalog.TriggerInsert, catalog.TriggerUpdate, catalog.TriggerDelete}[k]
+}
+
 // Modify writes rows of Table. Below a Gather it stages in its own fragment; above one it sends
 // rows to the fragments of their keys.
 //
@@ -390,7 +394,21 @@ type Modify struct {
 	Returning  []query.Expr
 	OnConflict *OnConflict
 	MovesKey   bool // Assign sets a primary key column
+	Triggers   RowTriggers
 }
+
+// RowTriggers says for which events of rows a table has triggers: bits of catalog.TriggerEvents.
+type RowTriggers struct {
+	BeforeRow, AfterRow uint32
+}
+
+// Fires reports whether there are triggers before or after an event of a row.
+func (t RowTriggers) Fires(e catalog.TriggerEvents) bool {
+	return (t.BeforeRow|t.AfterRow)&uint32(e) != 0
+}
+
+// Changes reports whether triggers may change a row before an event.
+func (t RowTriggers) Changes(e catalog.TriggerEvents) bool { return t.BeforeRow&uint32(e) != 0 }
 
 // KeyWatch asks for the values of columns in the rows that a Modify writes, for a foreign key: Old
 // ones of rows that go or change, else the new ones of rows that come or change. Rows in which they
@@ -411,6 +429,8 @@ type OnConflict struct {
 	Update   bool
 	Assign   []query.Assignment
 	Where    query.Expr
+	// Returns: the row that is there is returned under its lock, and the gateway updates it.
+	Returns bool
 }
 
 // Children lists the inputs.

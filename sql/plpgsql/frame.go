@@ -70,6 +70,12 @@ func (b *body) Call(c *function.Call) (types.Datum, error) {
 		},
 		prepared: make([]*prepared, len(b.SQL)),
 	}}
+	if isTrigger(b.d) {
+		if c.Trigger == nil {
+			return types.Null, b.inCompilation(errNoTrigger())
+		}
+		f.setTrigger()
+	}
 	if err := f.begin(); err != nil {
 		return types.Null, f.located(err)
 	}
@@ -77,6 +83,13 @@ func (b *body) Call(c *function.Call) (types.Datum, error) {
 		return types.Null, err
 	}
 	f.line, f.what = 0, "while casting return value to function's return type"
+	if isTrigger(b.d) {
+		f.what = "during function exit"
+		if err := f.returnedToTrigger(); err != nil {
+			return types.Null, f.located(err)
+		}
+		return types.Null, nil
+	}
 	d, err := f.returned()
 	if err != nil {
 		return types.Null, f.located(err)

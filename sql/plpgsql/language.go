@@ -45,6 +45,7 @@ type body struct {
 	mu       sync.Mutex
 	prepared []*prepared // by number of the SQL
 	fields   map[field]int
+	table    tableShape // guarded by mu
 }
 
 // variable is what is known of a variable without a call.
@@ -64,7 +65,7 @@ func compile(d *function.Definition, a function.Analysis) (*body, error) {
 	if d.OID != 0 || d.Name != "" {
 		b.signature = d.Signature(a.Format)
 	}
-	r := syntax.Routine{Source: d.Source, Name: d.Name, Returns: returns(d)}
+	r := syntax.Routine{Source: d.Source, Name: d.Name, Returns: returns(d), Trigger: isTrigger(d)}
 	r.IsComposite = func(t *syntax.Type) (bool, error) {
 		oid, _, columns, err := a.Type(t.Text)
 		return oid == types.Record || columns != nil, err
@@ -82,6 +83,9 @@ func compile(d *function.Definition, a function.Analysis) (*body, error) {
 		if arg.Mode == 'o' || arg.Mode == 'b' || arg.Mode == 't' {
 			b.outs = append(b.outs, i)
 		}
+	}
+	if r.Trigger && len(d.Arguments) > 0 {
+		return nil, b.inCompilation(errTriggerArguments())
 	}
 	var err error
 	if b.Body, err = syntax.Parse(r); err != nil {
@@ -123,6 +127,8 @@ func (b *body) typeOf(v *syntax.Variable, a function.Analysis) (variable, error)
 		return plain(types.Int4)
 	case syntax.CaseValue:
 		return plain(types.Unknown) // as the tested value is
+	case syntax.TriggerInfo:
+		return plain(triggerVariable(v.Name))
 	}
 	if v.Param > 0 {
 		arg := &b.d.Arguments[v.Param-1]

@@ -244,7 +244,7 @@ func (f *frame) returnValue(s *syntax.Return) error {
 		return err
 	}
 	f.result, f.of = d.Clone(), p.typed()
-	if (f.d.Result == types.Record || f.d.Columns != nil) && !d.IsNull() && f.of.OID != types.Record {
+	if (f.d.Result == types.Record || f.d.Columns != nil || isTrigger(f.d)) && !d.IsNull() && f.of.OID != types.Record {
 		return pgerr.New(pgerr.DatatypeMismatch,
 			"cannot return non-composite value from function returning composite type")
 	}

@@ -26,6 +26,7 @@ type caller struct{ *Session }
 type callState struct {
 	depth    int // of nested calls
 	definers int // of nested calls of SECURITY DEFINER functions
+	triggers int // of nested calls of trigger functions
 	compiled map[routineKey]*sqlRoutine
 	bodies   map[routineKey]compiledBody
 }
@@ -82,8 +83,7 @@ func (r caller) call(
 	case f == nil:
 		return types.Null, pgerr.New(pgerr.UndefinedFunction, "function with OID %d does not exist", p.OID)
 	case r.calls.depth >= maxCallDepth:
-		return types.Null, pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
-			WithHint("Functions may call each other to a depth of %d.", maxCallDepth)
+		return types.Null, errTooDeep()
 	}
 	r.calls.depth++
 	defer func() { r.calls.depth-- }()
@@ -104,6 +104,11 @@ func (r caller) call(
 		return types.Null, r.all(x, emit)
 	}
 	return r.run(x, emit)
+}
+
+func errTooDeep() error {
+	return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
+		WithHint("Functions may call each other to a depth of %d.", maxCallDepth)
 }
 
 // enter applies SECURITY DEFINER and SET; leave undoes it.
@@ -363,17 +368,14 @@ func (r caller) program(x *invocation, p *stmt.Program, emit exec.Emit) (int64, 
 	default:
 		c.Before = t.Parts.Mark()
 	}
-	t.Constraints.BeforeStatement(&e, p, c)
 	rows := int64(0)
 	counted := func(row []types.Datum) error {
 		rows++
 		return emit(row)
 	}
-	if _, err := e.Perform(t.Tx, p, c, counted); err != nil {
-		return rows, err
-	}
-	if p.Query.Command != query.Select {
+	_, err := t.Constraints.Perform(&e, p, c, counted)
+	if err == nil && p.Query.Command != query.Select {
 		rows = c.Affected
 	}
-	return rows, t.Constraints.AfterStatement(&e, p, c)
+	return rows, err
 }

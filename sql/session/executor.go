@@ -58,6 +58,6 @@ func (s *Session) hooks() exec.Hooks {
 		CompleteID: func(ctx context.Context, t *catalog.Table, id string) (string, error) {
 			return s.node.IDs.Complete(ctx, s.block.Tx, t, id)
 		},
-		Notice: s.notice,
+		Notice: s.notice, Trigger: caller{s}.trigger,
 	}
 }

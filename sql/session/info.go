@@ -126,6 +126,9 @@ func (i info) CurrentSchemas(implicit bool) []string {
 // BackendPID implements builtin.IdentityInfo.
 func (i info) BackendPID() int32 { return int32(i.start.PID) }
 
+// TriggerDepth implements builtin.TransactionInfo.
+func (i info) TriggerDepth() int { return i.calls.triggers }
+
 // ServerVersion implements builtin.IdentityInfo.
 func (i info) ServerVersion() string { return settings.Banner }
 

@@ -107,6 +107,11 @@ func (o objects) ColumnNumber(relation uint32, name string) (int16, bool) {
 	return o.names().ColumnNumber(relation, name)
 }
 
+// TriggerDef implements builtin.DefinitionInfo.
+func (o objects) TriggerDef(oid uint32, pretty bool) (string, bool) {
+	return o.names().TriggerDef(oid, pretty)
+}
+
 // FunctionDef implements builtin.DefinitionInfo.
 func (o objects) FunctionDef(oid uint32) (string, bool) { return o.names().FunctionDef(oid) }
 

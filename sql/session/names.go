@@ -58,6 +58,9 @@ func (s *Session) spell(table uint32, text string, pretty bool) string {
 	}
 	ctx := s.currentCompiler().Analysis(text)
 	ctx.Bodies = nil
+	if t := view.TableOfPart(table); t != nil {
+		return spellCondition(s, t, ctx, text, pretty)
+	}
 	e, err := analyze.Expression(ctx, text, over)
 	if err != nil {
 		return text
@@ -77,6 +80,19 @@ func (s *Session) regIn(oid types.OID, text string) (value uint32, err error) {
 // regOut appends the name of an object as its reg* type prints it.
 func (s *Session) regOut(dst []byte, oid types.OID, value uint32) []byte {
 	return s.names().RegOut(dst, oid, value)
+}
+
+// spellCondition prints the condition of a trigger of a table.
+func spellCondition(s *Session, t *catalog.Table, ctx *analyze.Context, text string, pretty bool) string {
+	src, err := analyze.ParseExpression(text)
+	if err != nil {
+		return text
+	}
+	e, err := analyze.TriggerCondition(ctx, src, analyze.ColumnsOf(t))
+	if err != nil {
+		return text
+	}
+	return deparse.Rows(e, s.Env(), pretty, "old", "new")
 }
 
 // spellDomain prints a constraint of a domain.

@@ -264,14 +264,21 @@ type compiledBody struct {
 func (r caller) body(
 	f *catalog.Function, arguments []types.OID, columns []builtin.Column, x *routine.Statements,
 ) (function.Body, error) {
+	return r.compiled(f, fmt.Sprint(arguments, columns), x, func(c *stmt.Compiler) *function.Definition {
+		return definitionOf(f, arguments, resultColumns(c, f, arguments, columns))
+	})
+}
+
+// compiled returns the compiled form of a function for a kind of calls.
+func (r caller) compiled(
+	f *catalog.Function, kind string, x *routine.Statements, define func(*stmt.Compiler) *function.Definition,
+) (function.Body, error) {
 	c := r.currentCompiler()
-	k := routineKey{function: f.OID, role: c.Role, arguments: fmt.Sprint(arguments, columns), ambient: c.Ambient,
-		path: strings.Join(c.Path, ",")}
+	k := routineKey{function: f.OID, role: c.Role, arguments: kind, ambient: c.Ambient, path: strings.Join(c.Path, ",")}
 	if b, ok := r.calls.bodies[k]; ok && b.version == c.View.DefinitionVersion() && !c.Uncommitted {
 		return b.Body, nil
 	}
-	d := definitionOf(f, arguments, resultColumns(c, f, arguments, columns))
-	b, err := plpgsql.Language{}.Compile(d, x)
+	b, err := plpgsql.Language{}.Compile(define(c), x)
 	if err != nil || c.Uncommitted {
 		return b, err
 	}
@@ -282,11 +289,8 @@ func (r caller) body(
 	return b, nil
 }
 
-// callBody calls a function in PL/pgSQL. emit gets the rows of a set when the function has ended, as
-// in PostgreSQL.
-func (r caller) callBody(
-	c *builtin.Ctx, f *catalog.Function, outer *exec.Ctx, args []types.Datum, emit func(row []types.Datum) error,
-) (types.Datum, error) {
+// statementsOf returns the statements of a call of a function, which run in the statement that calls.
+func (r caller) statementsOf(f *catalog.Function, outer *exec.Ctx) (*routine.Statements, *routine.Environment) {
 	env := procedural(r).environment()
 	env.Run = func(ctx context.Context, p *stmt.Program, args []types.Datum, emit exec.Emit) (int64, error) {
 		if p.Writes && f.Volatility != 'v' {
@@ -301,7 +305,59 @@ func (r caller) callBody(
 		}
 		return procedural(r).utility(ctx, st, b, w)
 	}
-	x := routine.New(env, true)
+	return routine.New(env, true), env
+}
+
+// trigger calls the function of a trigger: exec.Hooks.Trigger.
+func (r caller) trigger(outer *exec.Ctx, of catalog.OID, t *function.Trigger) error {
+	f := catalog.FunctionByOID(r.block.View(), of)
+	switch {
+	case f == nil:
+		return pgerr.New(pgerr.UndefinedFunction, "function with OID %d does not exist", of)
+	case r.calls.depth >= maxCallDepth:
+		return errTooDeep()
+	}
+	depth, triggers := r.calls.depth, r.calls.triggers
+	r.calls.depth++
+	r.calls.triggers++
+	if outer.Keyed {
+		r.calls.triggers++
+	}
+	defer func() { r.calls.depth, r.calls.triggers = depth, triggers }()
+	leave, err := r.enter(f)
+	defer leave()
+	if err != nil {
+		return err
+	}
+	x, env := r.statementsOf(f, outer)
+	b, err := r.triggerBody(f, t.Relation, x)
+	if err != nil {
+		return err
+	}
+	_, err = b.Call(&function.Call{
+		Context: outer.Context, Values: r.Env(), Statements: x, Notice: env.Notice, Setting: r.vars.Get, Atomic: true,
+		Passing: r.passing, Trigger: t,
+	})
+	var row *txn.RowError // of a row of a statement of the function
+	if errors.As(err, &row) {
+		return pgerr.From(err)
+	}
+	return err
+}
+
+// triggerBody returns the compiled form of a trigger function for the rows of a table.
+func (r caller) triggerBody(f *catalog.Function, table catalog.OID, x *routine.Statements) (function.Body, error) {
+	return r.compiled(f, fmt.Sprint("trigger ", table), x, func(*stmt.Compiler) *function.Definition {
+		return definitionOf(f, nil, nil)
+	})
+}
+
+// callBody calls a function in PL/pgSQL. emit gets the rows of a set when the function has ended, as
+// in PostgreSQL.
+func (r caller) callBody(
+	c *builtin.Ctx, f *catalog.Function, outer *exec.Ctx, args []types.Datum, emit func(row []types.Datum) error,
+) (types.Datum, error) {
+	x, env := r.statementsOf(f, outer)
 	b, err := r.body(f, c.ArgTypes, c.Columns, x)
 	if err != nil {
 		return types.Null, err

@@ -45,7 +45,10 @@ func (s *Session) run(
 	partial := s.reads.Partial(t.Tx, p, o.At)
 	waiting, draft := t.Waiting(), t.Schema
 	t.BeginStatement()
+	notices := len(s.notices)
 	for {
+		s.notices = s.notices[:min(len(s.notices), notices)]
+
 		t.Restore(waiting)     // what an attempt has left for the commit is undone with it
 		if t.Schema != draft { // workers of open cursors read it: set it only if it has changed
 			t.Schema = draft
@@ -64,11 +67,7 @@ func (s *Session) run(
 		if err := readAs(s, p, c, &o, r.Mark); err != nil {
 			return 0, err
 		}
-		t.Constraints.BeforeStatement(&x, p, c)
-		_, err := x.Perform(t.Tx, p, c, counted)
-		if err == nil {
-			err = t.Constraints.AfterStatement(&x, p, c)
-		}
+		_, err := t.Constraints.Perform(&x, p, c, counted)
 		if err == nil {
 			err = r.Pass()
 		}

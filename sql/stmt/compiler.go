@@ -254,7 +254,7 @@ func (c *Compiler) integrity(q *query.Query, env *plan.Env) (any, []tx.TableUse)
 	}
 	step, uses := c.Hooks.Integrity(c.View, q, env)
 	if c.ByID {
-		env.Watch, step = nil, nil
+		env.Watch, env.Triggers, step = nil, nil, nil
 	}
 	return step, uses
 }

@@ -82,11 +82,7 @@ func (t *Transaction) attempt(ctx context.Context, p *stmt.Program, r *stmt.Atte
 	x := t.w.Executor()
 	c := x.Context(ctx, t.Tx, nil)
 	c.Before = r.Mark
-	t.constraints.BeforeStatement(&x, p, c)
-	if _, err := x.Perform(t.Tx, p, c, emit); err != nil {
-		return err
-	}
-	if err := t.constraints.AfterStatement(&x, p, c); err != nil || r.Held == nil {
+	if _, err := t.constraints.Perform(&x, p, c, emit); err != nil || r.Held == nil {
 		return err
 	}
 	return r.Held.Pass()

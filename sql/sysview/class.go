@@ -148,7 +148,7 @@ func tableClass(b *builder, t *catalog.Table, docs, bytes int64) error {
 	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).
 		oid("reltype", RowType(t.OID)).oid("relam", heapAM).oid("relfilenode", t.StorageID).
 		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).
-		bool("relhastriggers", b.env.hasForeignKeys(t)).char("relreplident", 'd')
+		bool("relhastriggers", hasForeignKeys(&b.env.Names, t) || len(t.Triggers) > 0).char("relreplident", 'd')
 	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize)
 	if o := b.env.relOptions(t); len(o) > 0 {
 		r.texts("reloptions", o)

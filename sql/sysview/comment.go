@@ -82,6 +82,9 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 	if t, x := extended(n, oid); t != nil && is("pg_statistic_ext") {
 		return x.Comment
 	}
+	if t, x := trigger(n, oid); t != nil && is("pg_trigger") {
+		return x.Comment
+	}
 	if t := catalog.TypeByOID(n.View, catalog.TypeNumber(oid)); t != nil && t.TypeOID() == oid && is("pg_type") {
 		return t.Comment
 	}

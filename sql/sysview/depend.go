@@ -32,6 +32,7 @@ const (
 	databaseClass   = 1262
 	extensionClass  = 3079
 	statisticsClass = 3381
+	triggerClass    = 2620
 )
 
 func pgDepend(b *builder) error {
@@ -83,6 +84,7 @@ func pgDepend(b *builder) error {
 		for i := range t.Statistics {
 			edges = append(edges, extendedEdges(t, &t.Statistics[i])...)
 		}
+		edges = append(edges, triggerEdges(t)...)
 		for _, e := range append(edges, typeUses(&b.env.Names, t)...) {
 			if err := b.depends(e.from, e.to, e.kind); err != nil {
 				return err
@@ -237,15 +239,8 @@ func pgDescription(b *builder) error {
 				return err
 			}
 		}
-		for i := range t.Indexes {
-			if err := send(relationClass, t.Indexes[i].OID, 0, t.Indexes[i].Comment); err != nil {
-				return err
-			}
-		}
-		for i := range t.Statistics {
-			if err := send(statisticsClass, t.Statistics[i].OID, 0, t.Statistics[i].Comment); err != nil {
-				return err
-			}
+		if err := partComments(t, send); err != nil {
+			return err
 		}
 		for _, c := range b.env.constraints(t) {
 			if err := send(constraintClass, c.OID, 0, c.Comment); err != nil {
@@ -254,6 +249,26 @@ func pgDescription(b *builder) error {
 		}
 		return nil
 	})
+}
+
+// partComments sends the comments on the indexes, statistics objects and triggers of a table.
+func partComments(t *catalog.Table, send func(class, oid uint32, sub int16, text string) error) error {
+	for i := range t.Indexes {
+		if err := send(relationClass, t.Indexes[i].OID, 0, t.Indexes[i].Comment); err != nil {
+			return err
+		}
+	}
+	for i := range t.Statistics {
+		if err := send(statisticsClass, t.Statistics[i].OID, 0, t.Statistics[i].Comment); err != nil {
+			return err
+		}
+	}
+	for i := range t.Triggers {
+		if err := send(triggerClass, t.Triggers[i].OID, 0, t.Triggers[i].Comment); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func pgShdescription(b *builder) error {

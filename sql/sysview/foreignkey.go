@@ -125,7 +125,7 @@ func (n *Names) foreignEdges(c *catalog.Constraint) []edge {
 
 // hasForeignKeys reports whether a table has foreign keys or is referred to by one; PostgreSQL
 // implements these by triggers.
-func (n *Names) hasForeignKeys(t *catalog.Table) bool {
+func hasForeignKeys(n *Names, t *catalog.Table) bool {
 	return len(n.View.Referrers(t.OID)) > 0 || slices.ContainsFunc(t.Constraints,
 		func(c catalog.Constraint) bool { return c.Reference != nil })
 }

@@ -33,6 +33,8 @@ func schemaSources() map[string]source {
 		"parameters":                            parameters,
 		"referential_constraints":               referentialConstraints,
 		"sequences":                             schemaSequences,
+		"triggers":                              triggers,
+		"triggered_update_columns":              triggeredColumns,
 	}
 }
 
@@ -55,13 +57,13 @@ var emptySchema = map[string]bool{
 	"attributes":                     true,
 	"user_defined_types":             true,
 	"check_constraint_routine_usage": true,
-	"triggers":                       true, "triggered_update_columns": true, "transforms": true,
-	"view_routine_usage":     true,
-	"routine_column_usage":   true,
-	"routine_routine_usage":  true,
-	"routine_sequence_usage": true,
-	"routine_table_usage":    true,
-	"role_udt_grants":        true,
+	"transforms":                     true,
+	"view_routine_usage":             true,
+	"routine_column_usage":           true,
+	"routine_routine_usage":          true,
+	"routine_sequence_usage":         true,
+	"routine_table_usage":            true,
+	"role_udt_grants":                true,
 }
 
 func yesNo(v bool) string {

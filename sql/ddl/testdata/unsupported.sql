@@ -8,7 +8,6 @@ GRANT pg_monitor TO postgres;
 CREATE TYPE e AS RANGE (subtype = int4);
 CREATE TYPE e AS (a int);
 CREATE DOMAIN dd AS int;
-CREATE TRIGGER t BEFORE INSERT ON q FOR EACH ROW EXECUTE FUNCTION f();
 CREATE EXTENSION x;
 CREATE AGGREGATE x (int) (sfunc = a, stype = int);
 DROP FUNCTION f();

@@ -124,6 +124,16 @@ func (t *Table) anchorText(v shardmap.Value) (string, error) {
 		WithHint("Give the field, or an id with an anchor of its own.")
 }
 
+// KeyChanged reports whether two rows have different primary keys.
+func (t *Table) KeyChanged(a, b types.Row) bool {
+	for _, i := range t.Key {
+		if t.CompareColumn(i, a, b) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // MovedKey returns the bucket and key of a row whose primary key an update has changed.
 func (t *Table) MovedKey(row types.Row) (shardmap.Bucket, []byte, error) {
 	keys := t.KeyValues(nil, row)

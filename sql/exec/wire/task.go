@@ -48,7 +48,7 @@ func DecodeWrites(dst []exec.Write, b []byte) ([]exec.Write, error) {
 		w.Place = r.int()
 		w.Index = int(r.upTo(1 << 16))
 		w.Key, w.Value, w.Row = r.blob(), r.blob(), r.blob()
-		if w.Kind > exec.WriteSettle || flags > writeHit|writeBuilding|writeExclusive|writeDeferred ||
+		if w.Kind > exec.WriteLocked || flags > writeHit|writeBuilding|writeExclusive|writeDeferred ||
 			w.Mode > txn.Update {
 			r.fail()
 		}

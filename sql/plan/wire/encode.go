@@ -136,9 +136,15 @@ func (e *encoder) call(c *query.Call) {
 
 // bare returns a stage without the parts that only the gateway runs.
 func bare(s plan.Stage) plan.Stage {
-	m := s.Modify
+	m, oc := s.Modify, s.Modify.OnConflict
+	if oc != nil && oc.Returns {
+		own := *oc
+		own.Assign, own.Where = nil, nil
+		oc = &own
+	}
 	return plan.Stage{Modify: &plan.Modify{
-		Kind: m.Kind, Table: m.Table, Schema: m.Schema, Checks: m.Checks, Indexes: m.Indexes, OnConflict: m.OnConflict,
+		Kind: m.Kind, Table: m.Table, Schema: m.Schema, Checks: m.Checks, Indexes: m.Indexes, OnConflict: oc,
+		Triggers: m.Triggers,
 	}}
 }
 

@@ -739,6 +739,7 @@ func decodeNodeModify(d *decoder, m *plan.Modify, b []byte) {
 	if !d.enter() {
 		return
 	}
+	var hasTriggers bool
 	var f field
 	for d.next(&f, &b) {
 		switch f.number {
@@ -768,11 +769,15 @@ func decodeNodeModify(d *decoder, m *plan.Modify, b []byte) {
 			m.MovesKey = decodeBool(d, f)
 		case 13:
 			m.Scan = pointer(d, f, decodeNodeScan)
+		case 14:
+			fill(d, f, &m.Triggers, decodeRowTriggers)
+			hasTriggers = true
 		default:
 			d.newer()
 		}
 	}
 	d.require(m.Table != nil, "Modify.Table")
+	d.require(hasTriggers, "Modify.Triggers")
 	d.leave()
 }
 
@@ -1933,6 +1938,24 @@ func decodeKeyWatch(d *decoder, m *plan.KeyWatch, b []byte) {
 	d.leave()
 }
 
+func decodeRowTriggers(d *decoder, m *plan.RowTriggers, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.BeforeRow = decodeUnsigned[uint32](d, f)
+		case 2:
+			m.AfterRow = decodeUnsigned[uint32](d, f)
+		default:
+			d.newer()
+		}
+	}
+	d.leave()
+}
+
 func decodeOnConflict(d *decoder, m *plan.OnConflict, b []byte) {
 	if !d.enter() {
 		return
@@ -1950,6 +1973,8 @@ func decodeOnConflict(d *decoder, m *plan.OnConflict, b []byte) {
 			m.Assign = appendStructs(d, f, m.Assign, decodeAssignment)
 		case 5:
 			m.Where = decodeExpr(d, f)
+		case 6:
+			m.Returns = decodeBool(d, f)
 		default:
 			d.newer()
 		}

@@ -448,6 +448,7 @@ func encodeNodeModify(e *encoder, m *plan.Modify) {
 	if !e.enter() {
 		return
 	}
+	message(e, 14, &m.Triggers, encodeRowTriggers)
 	optional(e, 13, m.Scan, encodeNodeScan)
 	number(e, 12, m.MovesKey, encodeBool)
 	optional(e, 11, m.OnConflict, encodeOnConflict)
@@ -1056,10 +1057,20 @@ func encodeKeyWatch(e *encoder, m *plan.KeyWatch) {
 	e.leave()
 }
 
+func encodeRowTriggers(e *encoder, m *plan.RowTriggers) {
+	if !e.enter() {
+		return
+	}
+	number(e, 2, m.AfterRow, encodeUnsigned[uint32])
+	number(e, 1, m.BeforeRow, encodeUnsigned[uint32])
+	e.leave()
+}
+
 func encodeOnConflict(e *encoder, m *plan.OnConflict) {
 	if !e.enter() {
 		return
 	}
+	number(e, 6, m.Returns, encodeBool)
 	optional(e, 5, m.Where, encodeExpr)
 	structs(e, 4, m.Assign, encodeAssignment)
 	number(e, 3, m.Update, encodeBool)

@@ -19,6 +19,7 @@ type Routine struct {
 	Name       string // whose label the outermost block has
 	Parameters []Parameter
 	Returns    Returns
+	Trigger    bool // it has NEW, OLD and TG_…
 	// IsComposite reports whether a type is a record or the row type of a table. It returns an
 	// error if there is no such type.
 	IsComposite func(t *Type) (bool, error)
@@ -69,6 +70,9 @@ func Parse(r Routine) (*Body, error) {
 	}
 	found := p.special("found", Found)
 	p.names = p.names.with(found, "found")
+	if r.Trigger {
+		p.triggerVariables()
+	}
 	if err := p.options(); err != nil {
 		return nil, err
 	}
@@ -80,6 +84,24 @@ func Parse(r Routine) (*Body, error) {
 		return nil, p.unexpected()
 	}
 	return p.body, nil
+}
+
+// triggerNames are the names of the variables of a trigger function that are no records.
+var triggerNames = []string{
+	"tg_name", "tg_when", "tg_level", "tg_op", "tg_relid", "tg_relname", "tg_table_name", "tg_table_schema",
+	"tg_nargs", "tg_argv",
+}
+
+// triggerVariables makes the variables of a trigger function.
+func (p *parser) triggerVariables() {
+	for _, name := range []string{"new", "old"} {
+		v := p.special(name, TriggerInfo)
+		v.Composite, v.Type.Record = true, true
+		p.names = p.names.with(v, name)
+	}
+	for _, name := range triggerNames {
+		p.names = p.names.with(p.special(name, TriggerInfo), name)
+	}
 }
 
 // options parses #option lines.

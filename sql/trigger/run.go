@@ -1,0 +1,162 @@
+package trigger
+
+import (
+	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/expr"
+	"github.com/sherddb/sherd/sql/exec/memory"
+	"github.com/sherddb/sherd/sql/function"
+	"github.com/sherddb/sherd/sql/types"
+)
+
+// Run fires the triggers of one execution of a program. It implements exec.Triggers.
+type Run struct {
+	sets  map[catalog.OID]*Set
+	conds map[*definition]expr.Eval
+	both  types.Row // of a condition
+	rows  events
+}
+
+// NewRun returns the Run of an execution of a program that writes to the tables of sets, by OID.
+func NewRun(sets map[catalog.OID]*Set, mem *memory.Account) *Run {
+	r := &Run{sets: sets}
+	r.rows.Mem = mem
+	return r
+}
+
+// Free releases the rows that are kept (TG3).
+func (r *Run) Free() { r.rows.Free() }
+
+// HasEvents reports whether triggers have to fire after the statement.
+func (r *Run) HasEvents() bool { return r.rows.Len() > 0 }
+
+// Before implements exec.Triggers.
+func (r *Run) Before(c *exec.Ctx, e *exec.RowEvent) (types.Row, error) {
+	set, own := r.sets[e.Table.OID], *e
+	for i := range set.list {
+		d := &set.list[i]
+		if !d.isFor(catalog.TriggerBefore | catalog.TriggerRow | e.Kind) {
+			continue
+		}
+		if ok, err := r.applies(c, d, &own); err != nil || !ok {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		result, err := fire(c, set, d, &own)
+		if err != nil || result == nil {
+			return nil, err
+		}
+		if e.Kind != catalog.TriggerDelete {
+			own.New = result
+		}
+	}
+	if e.Kind == catalog.TriggerDelete {
+		return own.Old, nil
+	}
+	return own.New, nil
+}
+
+// After implements exec.Triggers.
+func (r *Run) After(c *exec.Ctx, e *exec.RowEvent) error {
+	set := r.sets[e.Table.OID]
+	var due []int
+	for i := range set.list {
+		d := &set.list[i]
+		if !d.isFor(catalog.TriggerRow | e.Kind) {
+			continue
+		}
+		ok, err := r.applies(c, d, e)
+		if err != nil {
+			return err
+		}
+		if ok {
+			due = append(due, i)
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	return r.rows.add(e, due)
+}
+
+// applies reports whether a trigger fires for a row.
+func (r *Run) applies(c *exec.Ctx, d *definition, e *exec.RowEvent) (bool, error) {
+	if !d.mayFire(e) || d.err != nil {
+		return false, d.err
+	}
+	if d.when == nil {
+		return true, nil
+	}
+	cond, ok := r.conds[d]
+	if !ok {
+		var err error
+		if cond, err = expr.Compile(d.when); err != nil {
+			return false, err
+		}
+		if r.conds == nil {
+			r.conds = map[*definition]expr.Eval{}
+		}
+		r.conds[d] = cond
+	}
+	width := len(e.Table.Columns)
+	if len(r.both) != 2*width {
+		r.both = make(types.Row, 2*width)
+	}
+	clear(r.both)
+	copy(r.both, e.Old)
+	copy(r.both[width:], e.New)
+	return cond.Holds(&c.Ctx, r.both)
+}
+
+// mayFire reports whether a trigger is enabled, and an update sets a column that it asks for.
+func (d *definition) mayFire(e *exec.RowEvent) bool {
+	if d.Enabled == 'R' {
+		return false
+	}
+	if e.Kind != catalog.TriggerUpdate || len(d.Columns) == 0 {
+		return true
+	}
+	for _, att := range d.Columns {
+		for i := range e.Table.Columns {
+			if e.Table.Columns[i].AttNum == att && e.Updated != nil && e.Updated(i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// words of a trigger in TG_OP.
+var words = map[catalog.TriggerEvents]string{
+	catalog.TriggerInsert: "INSERT", catalog.TriggerUpdate: "UPDATE", catalog.TriggerDelete: "DELETE",
+}
+
+// fire calls the function of a trigger for a row. It returns the row that the function returns.
+func fire(c *exec.Ctx, set *Set, d *definition, e *exec.RowEvent) (types.Row, error) {
+	t := &function.Trigger{
+		Name: d.Name, When: "AFTER", Level: "ROW", Op: words[e.Kind], Relation: set.table.OID, Table: set.table.Name,
+		TableSchema: set.schema, Args: d.Arguments, Columns: set.columns, Old: e.Old, New: e.New,
+	}
+	if d.Timing() == catalog.TriggerBefore {
+		t.When = "BEFORE"
+	}
+	err := c.Hooks.Trigger(c, d.Function, t)
+	return t.Result, err
+}
+
+// Fire fires the triggers whose names satisfy which for the rows that were written.
+func (r *Run) Fire(c *exec.Ctx, which func(name string) bool) error {
+	return r.rows.each(r.sets, func(set *Set, trigger int, e *exec.RowEvent) error {
+		d := &set.list[trigger]
+		if !which(d.Name) {
+			return nil
+		}
+		if err := c.Tick(); err != nil {
+			return err
+		}
+		_, err := fire(c, set, d, e)
+		return err
+	})
+}
