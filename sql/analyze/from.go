@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,6 +153,11 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 	if s.ctx.Stored && storedName(rv) {
 		return storedRelation(s, rv)
 	}
+	if columns := s.ctx.Transitions[rv.Relname]; columns != nil && rv.Schemaname == "" {
+		return &query.Rel{
+			Kind: query.RelSystem, System: TransitionPrefix + rv.Relname, Columns: slices.Clone(columns),
+		}, "", nil
+	}
 	schemas := s.searchPath()
 	shown := rv.Relname
 	if rv.Schemaname != "" {
@@ -196,6 +202,9 @@ func relOf(s *scope, t *catalog.Table, schema string) (*query.Rel, error) {
 	rel.Indexes, err = s.indexesOf(t)
 	return rel, err
 }
+
+// TransitionPrefix is the prefix of the name of a transition table's row source; its name follows.
+const TransitionPrefix = "transition "
 
 // SequencePrefix is the prefix of the name of a sequence's row source; the OID follows.
 const SequencePrefix = "sequence "

@@ -22,6 +22,10 @@ func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, erro
 	if rel.Kind == query.RelSystem && rel.Table != nil {
 		return nil, nil, pgerr.New(pgerr.WrongObjectType, "cannot change sequence %q", rv.Relname)
 	}
+	if s.ctx.Transitions[rv.Relname] != nil && rv.Schemaname == "" {
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported,
+			"relation %q cannot be the target of a modifying statement", rv.Relname)
+	}
 	if rel.View != nil {
 		return targetView(s, rel, rv)
 	}

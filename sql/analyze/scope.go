@@ -41,6 +41,8 @@ type Context struct {
 	// Bodies is the context in which the texts of functions in SQL are analyzed, to inline them; nil: they
 	// are not inlined.
 	Bodies *Context
+	// Transitions are the transition tables that a statement of a trigger function may read, by name.
+	Transitions map[string][]query.Column
 	// Names finds the variables of the function that a statement is part of; nil: there are none.
 	Names function.Names
 

@@ -324,41 +324,78 @@ func (r *runner) truncate(n *pg_query.TruncateStmt) error {
 	for _, o := range n.Relations {
 		names = append(names, o.GetRangeVar())
 	}
-	return r.updateExclusive(func(c *change) []catalog.OID { return c.allReferring(c.find(names...), n.Behavior) },
-		func(c *change) error {
-			var list []*catalog.Table
-			for _, rv := range names {
-				t, err := c.tableToTruncate(rv)
-				if err != nil {
-					return err
-				}
-				if !slices.Contains(list, t) {
-					list = append(list, t)
-				}
+	find := func(c *change) []catalog.OID { return c.allReferring(c.find(names...), n.Behavior) }
+	var fire []catalog.OID // tables with triggers on TRUNCATE
+	err := r.updateExclusive(find, func(c *change) error {
+		list, err := tablesToTruncate(c, names, n.Behavior)
+		fire = nil
+		for _, t := range list {
+			if slices.ContainsFunc(t.Triggers, func(x catalog.Trigger) bool { return x.Is(catalog.TriggerTruncate) }) {
+				fire = append(fire, t.OID)
 			}
-			list, err := c.truncated(list, n.Behavior)
-			if err != nil {
-				return err
-			}
-			for _, t := range list {
-				if err := c.emptyTable(t); err != nil {
-					return err
-				}
-			}
-			if !n.RestartSeqs {
-				return nil
-			}
-			owned, err := c.ownedBy(list)
-			if err != nil {
-				return err
-			}
-			for _, s := range owned {
-				if err := c.restartSequence(s); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		}
+		if err != nil || len(fire) > 0 {
+			c.notices = nil
+			return err
+		}
+		return truncateTables(c, list, n.RestartSeqs)
+	})
+	if err != nil || len(fire) == 0 {
+		return err
+	}
+	if err := r.Truncating(r.ctx, catalog.TriggerBefore, fire); err != nil {
+		return err
+	}
+	err = r.updateExclusive(find, func(c *change) error {
+		list, err := tablesToTruncate(c, names, n.Behavior)
+		if err != nil {
+			return err
+		}
+		return truncateTables(c, list, n.RestartSeqs)
+	})
+	if err != nil {
+		return err
+	}
+	return r.Truncating(r.ctx, 0, fire)
+}
+
+// tablesToTruncate returns the tables that TRUNCATE empties.
+func tablesToTruncate(
+	c *change, names []*pg_query.RangeVar, behavior pg_query.DropBehavior,
+) ([]*catalog.Table, error) {
+	var list []*catalog.Table
+	for _, rv := range names {
+		t, err := c.tableToTruncate(rv)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	return c.truncated(list, behavior)
+}
+
+// truncateTables empties tables.
+func truncateTables(c *change, list []*catalog.Table, restart bool) error {
+	for _, t := range list {
+		if err := c.emptyTable(t); err != nil {
+			return err
+		}
+	}
+	if !restart {
+		return nil
+	}
+	owned, err := c.ownedBy(list)
+	if err != nil {
+		return err
+	}
+	for _, s := range owned {
+		if err := c.restartSequence(s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *change) tableToTruncate(rv *pg_query.RangeVar) (*catalog.Table, error) {

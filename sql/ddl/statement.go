@@ -52,10 +52,7 @@ type Env struct {
 	// Sequence returns the state of a sequence that the caller has locked updateExclusive: its last
 	// value, and whether nextval has returned it.
 	Sequence func(ctx context.Context, sequence *catalog.Table) (value int64, called bool, err error)
-	// CheckBodies is check_function_bodies; nil: on.
-	CheckBodies func() bool
-	// Languages has the languages of functions other than SQL, each with what checks a definition.
-	Languages map[string]func(ctx *analyze.Context, f *catalog.Function) error
+	Bodies
 	// Setting checks a configuration parameter and returns the value to store.
 	Setting func(name, value string) (string, error)
 	// WaitDatabase waits until the fragments of a new database serve.
@@ -68,9 +65,19 @@ type Env struct {
 	// Misplaced scans a table as view defines it for documents that lie outside the buckets that
 	// its policy allows. It takes no locks.
 	Misplaced func(ctx context.Context, view *catalog.View, t *catalog.Table, emit func(Misplaced) error) error
+	// Truncating fires the triggers on TRUNCATE of tables: TriggerBefore or, with 0, those after it.
+	Truncating func(ctx context.Context, timing catalog.TriggerEvents, tables []catalog.OID) error
 	// Disconnect returns how many other sessions use a database; with force it terminates them
 	// first.
 	Disconnect func(ctx context.Context, database catalog.OID, force bool) (int, error)
+}
+
+// Bodies says how the bodies of functions are checked.
+type Bodies struct {
+	// CheckBodies is check_function_bodies; nil: on.
+	CheckBodies func() bool
+	// Languages has the languages of functions other than SQL, each with what checks a definition.
+	Languages map[string]func(ctx *analyze.Context, f *catalog.Function) error
 }
 
 // Rewrite describes how the rows of a table are rewritten.

@@ -135,9 +135,6 @@ func (d *triggerDraft) supported() error {
 	case d.n.Isconstraint:
 		return pgerr.Unsupported("CREATE CONSTRAINT TRIGGER is not supported yet").
 			WithHint("Create an AFTER trigger FOR EACH ROW.")
-	case !d.n.Row:
-		return pgerr.Unsupported("triggers FOR EACH STATEMENT are not supported yet").
-			WithHint("Create a trigger FOR EACH ROW.")
 	case d.x.Timing() == catalog.TriggerInstead:
 		return pgerr.Unsupported("INSTEAD OF triggers are not supported yet").
 			WithHint("Use a view that is automatically updatable, or write to its tables.")

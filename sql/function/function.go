@@ -187,7 +187,15 @@ type Trigger struct {
 	Args               []string
 	Columns            []query.Column // of the table
 	Old, New           []types.Datum  // rows of Columns; nil: the event has none
+	Tables             []Transition   // transition tables
 	Result             []types.Datum  // set by the call: the row that the function has returned, nil: null
+}
+
+// Transition is a transition table.
+type Transition struct {
+	Name    string
+	Columns []query.Column
+	Each    func(emit func(row []types.Datum) error) error // emits the rows, each valid during emit
 }
 
 // Result is the outcome of a statement.

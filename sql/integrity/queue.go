@@ -28,6 +28,7 @@ type queue struct {
 	of     *triggers // whose statement runs now
 	events []event
 	runs   []*rows.Run // that have rows
+	level  *rows.Level // nil: no triggers have fired yet
 }
 
 // event is the keys that a statement has written, for one trigger.
@@ -35,7 +36,10 @@ type event struct {
 	of      *triggers
 	trigger *trigger
 	changes []keychange.Change
-	rows    *firing // of triggers that users have made, instead
+	// Instead of these: rows for triggers that users have made, or a statement.
+	rows      *firing
+	statement *rows.Statement
+	c         *exec.Ctx // of the statement
 }
 
 // Perform runs a program in a context that x has made, with what precedes it and what follows from
@@ -83,7 +87,7 @@ func (t *Transaction) begin(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) erro
 		own, ctx := *x, c.Context // x itself stays on the stack
 		c.Hooks.KeysFull = func(c *exec.Ctx) error { return t.settleSome(ctx, &own, p, c) }
 	}
-	return t.beginTriggers(r, c)
+	return t.beginTriggers(r, p, c, nil)
 }
 
 // DeferredUniques returns the unique indexes of a program that are checked at the commit, for
@@ -99,7 +103,13 @@ func (k *queue) add(p *stmt.Program, c *exec.Ctx) {
 	}
 	run := k.hold(c)
 	k.append(run, true)
-	defer k.append(run, false)
+	k.appendKeys(p, c)
+	k.append(run, false)
+	k.appendStatements(p, c, triggersIn(p))
+}
+
+// appendKeys queues what follows from the keys that a statement has written.
+func (k *queue) appendKeys(p *stmt.Program, c *exec.Ctx) {
 	if c.Keys.Empty() {
 		return
 	}
@@ -120,8 +130,8 @@ func (k *queue) drain() error {
 		e := k.events[0]
 		k.events[0] = event{}
 		k.events = k.events[1:]
-		if e.rows != nil {
-			if err := e.rows.fire(); err != nil {
+		if e.rows != nil || e.statement != nil {
+			if err := k.fireOwn(&e); err != nil {
 				return err
 			}
 			continue
@@ -132,6 +142,14 @@ func (k *queue) drain() error {
 		}
 	}
 	return nil
+}
+
+// fireOwn fires triggers that users have made.
+func (k *queue) fireOwn(e *event) error {
+	if e.rows != nil {
+		return e.rows.fire()
+	}
+	return k.level.After(e.c, e.statement)
 }
 
 // fire runs one trigger.
@@ -214,17 +232,16 @@ func (k *queue) run(st refint.Statement, args []types.Datum, newest bool, emit e
 	if emit == nil {
 		emit = func([]types.Datum) error { return nil }
 	}
-	c.Deferred = t.DeferredUniques(p)
+	c.Deferred, c.Keyed = t.DeferredUniques(p), true
 	if r := triggersIn(p); r != nil {
-		if err := t.beginTriggers(r, c); err != nil {
+		if err := t.beginTriggers(r, p, c, k.level); err != nil {
 			return inStatement(st, err)
 		}
 	}
-	c.Keyed = true
 	_, err = k.x.Perform(t.Tx, p, c, emit)
 	c.Keyed = false
 	if err != nil {
-		t.abandon(c)
+		t.abandon(c) // the level ends with the error
 		return inStatement(st, err)
 	}
 	k.add(p, c)

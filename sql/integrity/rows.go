@@ -1,7 +1,12 @@
 package integrity
 
 import (
+	"context"
+	"slices"
+
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/stmt"
 	rows "github.com/sherddb/sherd/sql/trigger"
 )
 
@@ -21,21 +26,62 @@ func (f *firing) fire() error {
 	return f.run.Fire(f.c, func(name string) bool { return (name < keyTriggers) == f.early })
 }
 
-// beginTriggers has the triggers that users have made fire while a program runs.
-func (t *Transaction) beginTriggers(r *triggers, c *exec.Ctx) error {
+// beginTriggers has the triggers that users have made fire while a program runs, those for statements
+// now. level is that of the statement that a foreign key follows, nil for others.
+func (t *Transaction) beginTriggers(r *triggers, p *stmt.Program, c *exec.Ctx, level *rows.Level) error {
 	if r.sets == nil || c.Hooks.Trigger == nil {
 		return nil
 	}
+	var statements []rows.Statement
 	before := uint32(0)
+	writers := stmt.Writers(p.Query)
+	for i := range writers { // the statement itself begins before those in its WITH
+		statements = append(statements, rows.StatementsOf(writers[len(writers)-1-i], r.sets)...)
+	}
 	for _, set := range r.sets {
 		before |= set.Rows().BeforeRow
 	}
-	if before != 0 {
+	if before != 0 || r.before {
 		if err := t.steady(c); err != nil {
 			return err
 		}
 	}
-	c.Triggers = rows.NewRun(r.sets, c.Mem)
+	if level == nil {
+		level = rows.NewLevel(c.Mem)
+	}
+	c.Triggers = rows.NewRun(level, r.sets, c.Mem)
+	for i := range statements {
+		if err := level.Before(c, &statements[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Truncating fires the triggers on TRUNCATE of tables, before it or after it.
+func (t *Transaction) Truncating(
+	ctx context.Context, x *stmt.Executor, timing catalog.TriggerEvents, tables []catalog.OID,
+) error {
+	view := t.View()
+	for _, oid := range tables {
+		table := view.Table(oid)
+		if table == nil {
+			continue
+		}
+		set := rows.Of(view, table)
+		if set == nil {
+			continue
+		}
+		c := x.Context(ctx, t.Tx, nil)
+		l, s := rows.NewLevel(c.Mem), rows.Truncation(set)
+		fire := l.After
+		if timing == catalog.TriggerBefore {
+			fire = l.Before
+		}
+		if err := fire(c, &s); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -64,6 +110,7 @@ func (t *Transaction) steady(c *exec.Ctx) error {
 func (t *Transaction) abandon(c *exec.Ctx) {
 	if run, ok := c.Triggers.(*rows.Run); ok {
 		run.Free()
+		run.Level().Free()
 	}
 }
 
@@ -74,7 +121,7 @@ func (k *queue) hold(c *exec.Ctx) *firing {
 	if !ok {
 		return nil
 	}
-	k.runs = append(k.runs, run)
+	k.runs, k.level = append(k.runs, run), run.Level()
 	if !run.HasEvents() {
 		return nil
 	}
@@ -88,9 +135,31 @@ func (k *queue) append(f *firing, early bool) {
 	}
 }
 
+// appendStatements queues the triggers for the statements of a program. Those of an event that waits
+// already fire once, at the end.
+func (k *queue) appendStatements(p *stmt.Program, c *exec.Ctx, r *triggers) {
+	if k.level == nil || r.sets == nil {
+		return
+	}
+	for _, q := range stmt.Writers(p.Query) {
+		list := rows.StatementsOf(q, r.sets)
+		slices.Reverse(list)
+		for i := range list {
+			s := &list[i]
+			k.events = slices.DeleteFunc(k.events, func(e event) bool {
+				return e.statement != nil && e.statement.Event() == s.Event()
+			})
+			k.events = append(k.events, event{statement: s, c: c})
+		}
+	}
+}
+
 // free releases the rows of all programs.
 func (k *queue) free() {
 	for _, run := range k.runs {
 		run.Free()
+	}
+	if k.level != nil {
+		k.level.Free()
 	}
 }

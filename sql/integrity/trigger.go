@@ -17,8 +17,9 @@ import (
 // done. For each table that the program writes, the keys that refer to it come before its own, the
 // oldest first.
 type triggers struct {
-	list []trigger
-	sets map[catalog.OID]*rows.Set // the triggers that users have made, by table
+	list   []trigger
+	sets   map[catalog.OID]*rows.Set // the triggers that users have made, by table
+	before bool                      // some of them fire before statements
 
 	mu       sync.Mutex
 	programs map[string]*stmt.Program // by text; guarded by mu
@@ -76,7 +77,7 @@ func (r *triggers) define(view *catalog.View, t *catalog.Table) {
 	if r.sets == nil {
 		r.sets = map[catalog.OID]*rows.Set{}
 	}
-	r.sets[t.OID] = set
+	r.sets[t.OID], r.before = set, r.before || set.BeforeStatements()
 }
 
 // rowTriggers returns for which events of a table's rows there are triggers.

@@ -79,9 +79,6 @@ func triggerArguments(args []string) types.Datum {
 
 // setTriggerRow sets NEW or OLD, which has the columns of the table that are not dropped.
 func (f *frame) setTriggerRow(v int, row []types.Datum) {
-	if row == nil && f.call.Trigger.Level != "ROW" {
-		return // the record is not assigned
-	}
 	s := f.body.triggerShape(f.call.Trigger.Columns)
 	if row == nil {
 		f.records[v] = nullRecord(s)

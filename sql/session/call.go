@@ -69,6 +69,8 @@ type invocation struct {
 	outer *exec.Ctx // the statement that calls
 	ctx   context.Context
 	args  []types.Datum
+	// tables are the transition tables that the statements may read.
+	tables []function.Transition
 }
 
 // call calls a function. emit gets the rows of a set.
@@ -332,6 +334,20 @@ func (r caller) perform(x *invocation, i int, emit exec.Emit) error {
 	return err
 }
 
+// transitions returns a hook that emits the rows of the transition tables, and of system views.
+func (x *invocation) transitions(
+	views func(name string, emit exec.Emit) error,
+) func(name string, emit exec.Emit) error {
+	return func(name string, emit exec.Emit) error {
+		for i := range x.tables {
+			if name == analyze.TransitionPrefix+x.tables[i].Name {
+				return x.tables[i].Each(emit)
+			}
+		}
+		return views(name, emit)
+	}
+}
+
 // program runs a program of a function, and returns how many rows it has returned or written.
 func (r caller) program(x *invocation, p *stmt.Program, emit exec.Emit) (int64, error) {
 	t := r.block.Tx
@@ -358,6 +374,9 @@ func (r caller) program(x *invocation, p *stmt.Program, emit exec.Emit) (int64, 
 	}
 	e := r.executor(x.ctx)
 	c := e.Context(x.ctx, t.Tx, x.args)
+	if len(x.tables) > 0 {
+		c.Hooks.System = x.transitions(c.Hooks.System)
+	}
 	switch {
 	case x.f.Volatility != 'v' && x.outer.Before != nil:
 		c.Before, c.Steady, c.Gateway = x.outer.Before, true, x.outer.Gateway

@@ -38,9 +38,16 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 		}
 		return s.block.Tx.DDL.Lock(ctx, tables)
 	}
+	e.Truncating = func(ctx context.Context, timing catalog.TriggerEvents, tables []catalog.OID) error {
+		x := s.executor(ctx)
+		return s.block.Tx.Constraints.Truncating(ctx, &x, timing, tables)
+	}
 	tag, err := ddl.Run(ctx, e, st)
 	if err != nil {
 		return inLiteral(err, st)
+	}
+	if err := s.sendNotices(w); err != nil { // of triggers
+		return err
 	}
 	return w.Complete(tag)
 }
@@ -82,8 +89,10 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	e := &ddl.Env{
 		Catalog: s.node.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
 		Notice: notice, View: s.block.View, Setting: s.vars.Check,
-		Languages:   languages(s),
-		CheckBodies: func() bool { return s.vars.On("check_function_bodies") }, Disconnect: s.disconnect,
+		Bodies: ddl.Bodies{
+			Languages: languages(s), CheckBodies: func() bool { return s.vars.On("check_function_bodies") },
+		},
+		Disconnect:   s.disconnect,
 		WaitDatabase: fragments.WaitFragments, Silent: fragments.Silent, FillFragments: fragments.FillFragments,
 		Sequence: func(ctx context.Context, t *catalog.Table) (value int64, called bool, err error) {
 			st, err := s.sequences.State(ctx, s.sequenceTx(), t)

@@ -289,14 +289,27 @@ func (r caller) compiled(
 	return b, nil
 }
 
-// statementsOf returns the statements of a call of a function, which run in the statement that calls.
-func (r caller) statementsOf(f *catalog.Function, outer *exec.Ctx) (*routine.Statements, *routine.Environment) {
+// statementsOf returns the statements of a call of a function, which run in the statement that calls and
+// may read transition tables.
+func (r caller) statementsOf(
+	f *catalog.Function, outer *exec.Ctx, tables []function.Transition,
+) (*routine.Statements, *routine.Environment) {
 	env := procedural(r).environment()
+	if len(tables) > 0 {
+		env.Compiler = func() *stmt.Compiler {
+			c := *r.currentCompiler()
+			c.Transitions = map[string][]query.Column{}
+			for i := range tables {
+				c.Transitions[tables[i].Name] = tables[i].Columns
+			}
+			return &c
+		}
+	}
 	env.Run = func(ctx context.Context, p *stmt.Program, args []types.Datum, emit exec.Emit) (int64, error) {
 		if p.Writes && f.Volatility != 'v' {
 			return 0, pgerr.Unsupported("%s is not allowed in a non-volatile function", p.Query.Command)
 		}
-		x := &invocation{sqlRoutine: &sqlRoutine{f: f}, outer: outer, ctx: ctx, args: args}
+		x := &invocation{sqlRoutine: &sqlRoutine{f: f}, outer: outer, ctx: ctx, args: args, tables: tables}
 		return r.program(x, p, emit)
 	}
 	env.Utility = func(ctx context.Context, st parse.Statement, b routine.Bound, w stmt.ResultWriter) error {
@@ -329,8 +342,8 @@ func (r caller) trigger(outer *exec.Ctx, of catalog.OID, t *function.Trigger) er
 	if err != nil {
 		return err
 	}
-	x, env := r.statementsOf(f, outer)
-	b, err := r.triggerBody(f, t.Relation, x)
+	x, env := r.statementsOf(f, outer, t.Tables)
+	b, err := r.triggerBody(f, t, x)
 	if err != nil {
 		return err
 	}
@@ -346,8 +359,14 @@ func (r caller) trigger(outer *exec.Ctx, of catalog.OID, t *function.Trigger) er
 }
 
 // triggerBody returns the compiled form of a trigger function for the rows of a table.
-func (r caller) triggerBody(f *catalog.Function, table catalog.OID, x *routine.Statements) (function.Body, error) {
-	return r.compiled(f, fmt.Sprint("trigger ", table), x, func(*stmt.Compiler) *function.Definition {
+func (r caller) triggerBody(
+	f *catalog.Function, t *function.Trigger, x *routine.Statements,
+) (function.Body, error) {
+	kind := fmt.Sprint("trigger ", t.Relation)
+	for _, table := range t.Tables {
+		kind += " " + table.Name
+	}
+	return r.compiled(f, kind, x, func(*stmt.Compiler) *function.Definition {
 		return definitionOf(f, nil, nil)
 	})
 }
@@ -357,7 +376,7 @@ func (r caller) triggerBody(f *catalog.Function, table catalog.OID, x *routine.S
 func (r caller) callBody(
 	c *builtin.Ctx, f *catalog.Function, outer *exec.Ctx, args []types.Datum, emit func(row []types.Datum) error,
 ) (types.Datum, error) {
-	x, env := r.statementsOf(f, outer)
+	x, env := r.statementsOf(f, outer, nil)
 	b, err := r.body(f, c.ArgTypes, c.Columns, x)
 	if err != nil {
 		return types.Null, err

@@ -30,6 +30,9 @@ type Compiler struct {
 	PlanCache PlanCacheMode
 	Off       plan.Methods // that the client has switched off
 
+	// Transitions are the transition tables that statements of a trigger function may read, by name.
+	Transitions map[string][]query.Column
+
 	ByID bool // former ids of documents do not lead to them, and nothing follows from rows that are written
 
 	View        *catalog.View // that statements are analyzed against
@@ -268,6 +271,10 @@ func (c *Compiler) Analysis(source string) *analyze.Context {
 		out.Tables = c.Cache.tables
 	}
 	out.Bodies = out
+	if c.Transitions != nil { // the functions that a statement calls do not see them
+		bodies := *out
+		bodies.Bodies, out.Bodies, out.Transitions = &bodies, &bodies, c.Transitions
+	}
 	return out
 }
 

@@ -53,6 +53,7 @@ func (x *Executor) Context(ctx context.Context, t *tx.Tx, args []types.Datum) *e
 		},
 		Hooks: x.Hooks, Limits: x.Limits,
 	}
+	c.Owner, c.Statement = &c.Execution, c // for functions that are called before a program runs
 	if t == nil {
 		return c
 	}

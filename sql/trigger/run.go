@@ -11,6 +11,7 @@ import (
 
 // Run fires the triggers of one execution of a program. It implements exec.Triggers.
 type Run struct {
+	level *Level
 	sets  map[catalog.OID]*Set
 	conds map[*definition]expr.Eval
 	both  types.Row // of a condition
@@ -18,11 +19,14 @@ type Run struct {
 }
 
 // NewRun returns the Run of an execution of a program that writes to the tables of sets, by OID.
-func NewRun(sets map[catalog.OID]*Set, mem *memory.Account) *Run {
-	r := &Run{sets: sets}
+func NewRun(l *Level, sets map[catalog.OID]*Set, mem *memory.Account) *Run {
+	r := &Run{level: l, sets: sets}
 	r.rows.Mem = mem
 	return r
 }
+
+// Level returns the level of the execution.
+func (r *Run) Level() *Level { return r.level }
 
 // Free releases the rows that are kept (TG3).
 func (r *Run) Free() { r.rows.Free() }
@@ -44,7 +48,7 @@ func (r *Run) Before(c *exec.Ctx, e *exec.RowEvent) (types.Row, error) {
 			}
 			continue
 		}
-		result, err := fire(c, set, d, &own)
+		result, err := r.fire(c, set, d, &own)
 		if err != nil || result == nil {
 			return nil, err
 		}
@@ -61,6 +65,9 @@ func (r *Run) Before(c *exec.Ctx, e *exec.RowEvent) (types.Row, error) {
 // After implements exec.Triggers.
 func (r *Run) After(c *exec.Ctx, e *exec.RowEvent) error {
 	set := r.sets[e.Table.OID]
+	if err := r.level.note(set, e); err != nil {
+		return err
+	}
 	var due []int
 	for i := range set.list {
 		d := &set.list[i]
@@ -131,16 +138,25 @@ func (d *definition) mayFire(e *exec.RowEvent) bool {
 // words of a trigger in TG_OP.
 var words = map[catalog.TriggerEvents]string{
 	catalog.TriggerInsert: "INSERT", catalog.TriggerUpdate: "UPDATE", catalog.TriggerDelete: "DELETE",
+	catalog.TriggerTruncate: "TRUNCATE",
 }
 
-// fire calls the function of a trigger for a row. It returns the row that the function returns.
-func fire(c *exec.Ctx, set *Set, d *definition, e *exec.RowEvent) (types.Row, error) {
+// timings of a trigger in TG_WHEN.
+var timings = map[catalog.TriggerEvents]string{
+	catalog.TriggerBefore: "BEFORE", 0: "AFTER", catalog.TriggerInstead: "INSTEAD OF",
+}
+
+// fire calls the function of a trigger. It returns the row that the function returns.
+func (r *Run) fire(c *exec.Ctx, set *Set, d *definition, e *exec.RowEvent) (types.Row, error) {
 	t := &function.Trigger{
-		Name: d.Name, When: "AFTER", Level: "ROW", Op: words[e.Kind], Relation: set.table.OID, Table: set.table.Name,
-		TableSchema: set.schema, Args: d.Arguments, Columns: set.columns, Old: e.Old, New: e.New,
+		Name: d.Name, When: timings[d.Timing()], Level: "STATEMENT", Op: words[e.Kind], Relation: set.table.OID,
+		Table: set.table.Name, TableSchema: set.schema, Args: d.Arguments, Columns: set.columns,
 	}
-	if d.Timing() == catalog.TriggerBefore {
-		t.When = "BEFORE"
+	if d.Is(catalog.TriggerRow) {
+		t.Level, t.Old, t.New = "ROW", e.Old, e.New
+	}
+	if d.Timing() == 0 {
+		t.Tables = r.level.read(set, d, e.Kind)
 	}
 	err := c.Hooks.Trigger(c, d.Function, t)
 	return t.Result, err
@@ -156,7 +172,7 @@ func (r *Run) Fire(c *exec.Ctx, which func(name string) bool) error {
 		if err := c.Tick(); err != nil {
 			return err
 		}
-		_, err := fire(c, set, d, e)
+		_, err := r.fire(c, set, d, e)
 		return err
 	})
 }

@@ -68,6 +68,8 @@ func (s *Set) Rows() (out plan.RowTriggers) {
 	const events = catalog.TriggerInsert | catalog.TriggerUpdate | catalog.TriggerDelete
 	for _, d := range s.list {
 		switch {
+		case d.Timing() == 0 && (d.OldTable != "" || d.NewTable != ""):
+			out.AfterRow |= uint32(d.Events & events)
 		case !d.Is(catalog.TriggerRow):
 		case d.Timing() == catalog.TriggerBefore:
 			out.BeforeRow |= uint32(d.Events & events)
@@ -76,6 +78,13 @@ func (s *Set) Rows() (out plan.RowTriggers) {
 		}
 	}
 	return out
+}
+
+// BeforeStatements reports whether there are triggers before statements.
+func (s *Set) BeforeStatements() bool {
+	return slices.ContainsFunc(s.list, func(d definition) bool {
+		return d.Timing() == catalog.TriggerBefore && !d.Is(catalog.TriggerRow)
+	})
 }
 
 // isFor reports whether a trigger is of a kind: row or not, with the timing and the event of bits.
