@@ -15,6 +15,8 @@
 //     clients long before.
 //   - EN3 A version below the discard timestamp may disappear, a newer one never (discard.go).
 //
+// While nothing is written, few tables of level 0 are merged already (quiet.go).
+//
 // The package knows the layout of keys (package keyspace) and nothing of transactions, locks or the
 // log. VerifyTables looks at the tables of a database that is not open.
 package engine

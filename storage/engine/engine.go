@@ -54,6 +54,7 @@ type Engine struct {
 	rows   *rowcache.Database
 	gate   gate
 	merges mergeState
+	quiet  quiet
 	room   roomState
 	keep   discards
 	access accesses
@@ -209,7 +210,11 @@ func (e *Engine) Clear() error {
 }
 
 // Flatten merges tables until each key is in one level: the last level is merged by nothing else.
-func (e *Engine) Flatten() error { return e.db.Flatten(1) }
+func (e *Engine) Flatten() error {
+	e.quiet.flat.Lock()
+	defer e.quiet.flat.Unlock()
+	return e.db.Flatten(1)
+}
 
 // InTables returns the largest version that is in a table. Memtables are flushed in order, so what
 // was written before that version is in tables too.

@@ -40,6 +40,7 @@ type Merges struct {
 	turn  *Engine           // the one that merges while there is not room for all; guarded by mu
 	since time.Time         // it has the turn; guarded by mu
 	asked bool              // another wants it; guarded by mu
+	quiet *Engine           // the one that merges because it is quiet; guarded by mu
 }
 
 // space is what an engine says of itself and its disk.
@@ -91,6 +92,7 @@ func (m *Merges) done(e *Engine) {
 // forget is done of an engine that is closed.
 func (m *Merges) forget(e *Engine) {
 	m.done(e)
+	m.calmed(e)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.needs, e)
@@ -133,7 +135,7 @@ func mergeNeed(levels []badger.LevelInfo) (need int64, wants bool) {
 // watchMerges stops merges for which there is no room, and starts them again.
 func (e *Engine) watchMerges(free int64, now time.Time) {
 	m := &e.merges
-	levels := e.db.Levels()
+	levels := e.levels()
 	need, wants := mergeNeed(levels)
 	m.need.Store(need)
 	may := e.o.Merges.may(e, space{free: free, least: e.room.least.Load(), need: need, wants: wants}, now)
@@ -149,13 +151,14 @@ func (e *Engine) watchMerges(free int64, now time.Time) {
 		e.o.Logger.Debug("merges", "fragment", e.o.Fragment, "held", !may, "free", free, "need", need)
 	}
 	m.held = !may
+	e.watchQuiet(levels, need, may, now)
 	m.noRoom.Store(!may && free < need+mergeFloor)
 	m.levelFull.Store(!may && len(levels) > 0 && levels[0].NumTables >= HeldTables)
 }
 
 // levelZero returns the number of tables of level 0.
 func (e *Engine) levelZero() int {
-	if levels := e.db.Levels(); len(levels) > 0 {
+	if levels := e.levels(); len(levels) > 0 {
 		return levels[0].NumTables
 	}
 	return 0
@@ -193,7 +196,7 @@ func (e *Engine) Crowded(urgent bool) bool {
 	if urgent {
 		return e.levelZero() >= levelZeroUrgent
 	}
-	return crowded(e.db.Levels())
+	return crowded(e.levels())
 }
 
 func crowded(levels []badger.LevelInfo) bool {
@@ -203,12 +206,7 @@ func crowded(levels []badger.LevelInfo) bool {
 	if levels[0].NumTables >= levelZeroBusy {
 		return true
 	}
-	for _, l := range levels {
-		if l.IsBaseLevel {
-			return l.Score >= 1
-		}
-	}
-	return false
+	return overfull(levels)
 }
 
 // Widen adds versions at both edges of the keys to a batch of rows that can wait.

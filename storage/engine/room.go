@@ -108,7 +108,7 @@ type Condition struct {
 // Condition returns the engine's condition.
 func (e *Engine) Condition() (c Condition) {
 	c.NoMerges = e.merges.noRoom.Load()
-	for _, l := range e.db.Levels() {
+	for _, l := range e.levels() {
 		if l.Level == 0 {
 			c.LevelZero = l.NumTables
 		}
