@@ -2,9 +2,9 @@
 // key are commit timestamps. It has what a state machine needs of it and hides the rest: no other
 // package imports Badger.
 //
-// A Snapshot reads at a timestamp: rows, spans, all versions of a key. A Batch writes the versions
-// of applied entries. Rows above ChunkSize are kept in chunks, so that no value goes to Badger's
-// value log.
+// A Snapshot reads at a timestamp: rows, spans, all versions of a key; Scans opens its cursors, and
+// keeps them for further spans. A Batch writes the versions of applied entries. Rows above ChunkSize
+// are kept in chunks, so that no value goes to Badger's value log.
 //
 //   - EN1 A Batch is not atomic, and what it has written is not durable when Flush returns: the log
 //     of the replica is the durability (S1, S2). After an unclean stop Open deletes what is in no
