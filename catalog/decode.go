@@ -139,6 +139,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	}
 	t.Sequence, t.Hot, t.HotOf = d.sequence(p.GetSequence()), d.hot(p.GetHot()), p.GetHotOf()
 	t.Statistics, t.Triggers = d.extended(p.GetStatistics()), d.triggers(p.GetTriggers())
+	t.KeyTriggers = byte(p.GetKeyTriggers())
 	t.View = d.viewRule(p.GetView())
 	if d.overflow {
 		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)

@@ -141,8 +141,11 @@ type Table struct {
 // Special is what only some kinds of relations have.
 type Special struct {
 	Triggers []Trigger // of tables and views, by OID
-	Sequence *Sequence // of KindSequence, nil for all others
-	View     *ViewRule // of KindView, nil for all others
+	// KeyTriggers is pg_trigger.tgenabled of the triggers by which PostgreSQL checks the table's foreign
+	// keys, on its side of them; 0 is 'O'.
+	KeyTriggers byte
+	Sequence    *Sequence // of KindSequence, nil for all others
+	View        *ViewRule // of KindView, nil for all others
 }
 
 // FormerIDs connects a collection with the table of its forwarding entries, which map former ids of
@@ -192,6 +195,8 @@ const (
 	Unique     ConstraintKind = 'u'
 	Check      ConstraintKind = 'c'
 	ForeignKey ConstraintKind = 'f'
+	// TriggerConstraint is that of a constraint trigger. It is no Table.Constraints.
+	TriggerConstraint ConstraintKind = 't'
 )
 
 // Constraint is a table constraint. NOT NULL is part of the column, the sharding policy is part of

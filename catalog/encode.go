@@ -128,6 +128,7 @@ func encodeTable(t *Table) *pb.Table {
 	}
 	p.Sequence, p.Hot, p.HotOf = encodeSequence(t.Sequence), encodeHot(t.Hot), t.HotOf
 	p.Statistics, p.Triggers = encodeExtended(t.Statistics), encodeTriggers(t.Triggers)
+	p.KeyTriggers = uint32(t.KeyTriggers)
 	p.View = encodeViewRule(t.View)
 	return p
 }

@@ -88,7 +88,10 @@ var features = []feature{
 		clusterversion.Functions, "functions of CREATE FUNCTION",
 		[]protoreflect.FullName{"sherd.catalog.Object.function"}, nil,
 	},
-	{clusterversion.Triggers, "triggers", []protoreflect.FullName{"sherd.catalog.Table.triggers"}, nil},
+	{
+		clusterversion.Triggers, "triggers",
+		[]protoreflect.FullName{"sherd.catalog.Table.triggers", "sherd.catalog.Table.key_triggers"}, nil,
+	},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

@@ -56,6 +56,14 @@ func (x *Trigger) Is(bits TriggerEvents) bool { return x.Events&bits == bits }
 // Timing returns TriggerBefore, TriggerInstead, or 0 for AFTER.
 func (x *Trigger) Timing() TriggerEvents { return x.Events & TriggerTiming }
 
+// AsConstraint returns a constraint trigger as a constraint, for when it is checked.
+func (x *Trigger) AsConstraint() *Constraint {
+	return &Constraint{
+		OID: x.Constraint, Name: x.Name, Kind: TriggerConstraint, Deferrable: x.Deferrable,
+		InitiallyDeferred: x.InitiallyDeferred, Valid: true,
+	}
+}
+
 func cloneTriggers(list []Trigger) []Trigger {
 	out := slices.Clone(list)
 	for i := range out {

@@ -19,6 +19,7 @@ func triggerOps() []op {
 		{OID: 16511, Name: "audit", Function: 16521, Events: TriggerInsert, OldTable: "o", NewTable: "n", Enabled: 'O',
 			Constraint: 16512, Referenced: 16400, Deferrable: true, InitiallyDeferred: true},
 	}
+	t.KeyTriggers = 'D'
 	return ops
 }
 

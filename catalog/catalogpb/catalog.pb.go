@@ -1502,6 +1502,7 @@ type Table struct {
 	Statistics      []*ExtendedStatistics  `protobuf:"bytes,32,rep,name=statistics,proto3" json:"statistics,omitempty"`                          // objects of CREATE STATISTICS, by OID
 	View            *ViewRule              `protobuf:"bytes,33,opt,name=view,proto3" json:"view,omitempty"`                                      // of kind v
 	Triggers        []*Trigger             `protobuf:"bytes,34,rep,name=triggers,proto3" json:"triggers,omitempty"`                              // by OID
+	KeyTriggers     uint32                 `protobuf:"varint,35,opt,name=key_triggers,json=keyTriggers,proto3" json:"key_triggers,omitempty"`    // pg_trigger.tgenabled of those of foreign keys; 0 is O
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1751,6 +1752,13 @@ func (x *Table) GetTriggers() []*Trigger {
 		return x.Triggers
 	}
 	return nil
+}
+
+func (x *Table) GetKeyTriggers() uint32 {
+	if x != nil {
+		return x.KeyTriggers
+	}
+	return 0
 }
 
 // Trigger is a trigger of a table or view.
@@ -5589,7 +5597,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xab\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\"\xce\n" +
 	"\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
@@ -5629,7 +5637,8 @@ const file_catalog_proto_rawDesc = "" +
 	"statistics\x18  \x03(\v2!.sherd.catalog.ExtendedStatisticsR\n" +
 	"statistics\x12+\n" +
 	"\x04view\x18! \x01(\v2\x17.sherd.catalog.ViewRuleR\x04view\x122\n" +
-	"\btriggers\x18\" \x03(\v2\x16.sherd.catalog.TriggerR\btriggers\x1a:\n" +
+	"\btriggers\x18\" \x03(\v2\x16.sherd.catalog.TriggerR\btriggers\x12!\n" +
+	"\fkey_triggers\x18# \x01(\rR\vkeyTriggers\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +

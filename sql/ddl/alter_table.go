@@ -210,6 +210,11 @@ func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 	switch k.Subtype {
 	case pg_query.AlterTableType_AT_SetStatistics:
 		return setStatistics(d, k)
+	case pg_query.AlterTableType_AT_EnableTrig, pg_query.AlterTableType_AT_EnableAlwaysTrig,
+		pg_query.AlterTableType_AT_EnableReplicaTrig, pg_query.AlterTableType_AT_DisableTrig,
+		pg_query.AlterTableType_AT_EnableTrigAll, pg_query.AlterTableType_AT_DisableTrigAll,
+		pg_query.AlterTableType_AT_EnableTrigUser, pg_query.AlterTableType_AT_DisableTrigUser:
+		return enableTriggers(d, k)
 	case pg_query.AlterTableType_AT_SetStorage,
 		pg_query.AlterTableType_AT_SetOptions, pg_query.AlterTableType_AT_ResetOptions,
 		pg_query.AlterTableType_AT_SetCompression:

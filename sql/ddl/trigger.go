@@ -35,6 +35,9 @@ func createTrigger(r *runner, n *pg_query.CreateTrigStmt) error {
 			return err
 		}
 		d.draft = newDraft(c, f.table)
+		if err := d.constraint(); err != nil {
+			return err
+		}
 		if err := d.define(); err != nil {
 			return err
 		}
@@ -78,6 +81,32 @@ func (d *triggerDraft) relation(c *change, f found) error {
 		return pgerr.Unsupported("triggers on a table with split documents are not supported").
 			WithHint("Join the documents with sherd.hot_join before you create the trigger.")
 	}
+	return nil
+}
+
+// constraint reads the clauses of a constraint trigger.
+func (d *triggerDraft) constraint() error {
+	n, x := d.n, d.x
+	if !n.Isconstraint {
+		return nil
+	}
+	if n.Replace {
+		return pgerr.Unsupported("CREATE OR REPLACE CONSTRAINT TRIGGER is not supported")
+	}
+	x.Deferrable, x.InitiallyDeferred = n.Deferrable, n.Initdeferred
+	if n.Constrrel == nil {
+		return nil
+	}
+	f, err := d.lookup(n.Constrrel)
+	switch {
+	case err != nil:
+		return err
+	case f == (found{}):
+		return undefinedRelation(n.Constrrel)
+	case f.table == nil:
+		return pgerr.New(pgerr.InsufficientPrivilege, `permission denied: "%s" is a system catalog`, f.system.Name)
+	}
+	x.Referenced = f.table.OID
 	return nil
 }
 
@@ -132,9 +161,6 @@ func (d *triggerDraft) define() error {
 // supported refuses kinds of triggers that do not run yet.
 func (d *triggerDraft) supported() error {
 	switch {
-	case d.n.Isconstraint:
-		return pgerr.Unsupported("CREATE CONSTRAINT TRIGGER is not supported yet").
-			WithHint("Create an AFTER trigger FOR EACH ROW.")
 	case d.x.Timing() == catalog.TriggerInstead:
 		return pgerr.Unsupported("INSTEAD OF triggers are not supported yet").
 			WithHint("Use a view that is automatically updatable, or write to its tables.")
@@ -276,7 +302,7 @@ func (d *triggerDraft) replaces() error {
 		return nil
 	case !d.n.Replace:
 		return triggerExists(d.x.Name, d.t)
-	case old.Constraint != 0:
+	case (old.Constraint != 0) != d.n.Isconstraint:
 		return pgerr.New(pgerr.DuplicateObject, `trigger "%s" for relation "%s" is a constraint trigger`, old.Name,
 			d.t.Name)
 	}
@@ -309,9 +335,56 @@ func (d *triggerDraft) put() (err error) {
 		*d.t.Trigger(d.x.Name) = *d.x
 		return nil
 	}
-	d.x.OID, err = d.newOID()
+	if d.x.OID, err = d.newOID(); err == nil && d.n.Isconstraint {
+		d.x.Constraint, err = d.newOID()
+	}
 	d.t.Triggers = append(d.t.Triggers, *d.x)
 	return err
+}
+
+// enableTriggers is ENABLE and DISABLE TRIGGER (EnableDisableTrigger).
+func enableTriggers(d *draft, k *pg_query.AlterTableCmd) error {
+	state, all, user := byte('O'), false, false
+	switch k.Subtype {
+	case pg_query.AlterTableType_AT_EnableAlwaysTrig:
+		state = 'A'
+	case pg_query.AlterTableType_AT_EnableReplicaTrig:
+		state = 'R'
+	case pg_query.AlterTableType_AT_DisableTrig:
+		state = 'D'
+	case pg_query.AlterTableType_AT_EnableTrigAll:
+		all = true
+	case pg_query.AlterTableType_AT_DisableTrigAll:
+		state, all = 'D', true
+	case pg_query.AlterTableType_AT_EnableTrigUser:
+		user = true
+	case pg_query.AlterTableType_AT_DisableTrigUser:
+		state, user = 'D', true
+	}
+	if all || user {
+		for i := range d.t.Triggers {
+			d.t.Triggers[i].Enabled = state
+		}
+		if user || len(d.view.Referrers(d.t.OID)) == 0 && !hasForeignKey(d.t) {
+			return nil
+		}
+		if !d.me.Superuser {
+			return pgerr.New(pgerr.InsufficientPrivilege,
+				"permission denied: the triggers of foreign keys are system triggers")
+		}
+		d.t.KeyTriggers = state
+		return nil
+	}
+	x := d.t.Trigger(k.Name)
+	if x == nil {
+		return noTrigger(k.Name, d.t)
+	}
+	x.Enabled = state
+	return nil
+}
+
+func hasForeignKey(t *catalog.Table) bool {
+	return slices.ContainsFunc(t.Constraints, func(k catalog.Constraint) bool { return k.Reference != nil })
 }
 
 // triggerWords names a trigger in messages.

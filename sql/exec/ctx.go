@@ -122,6 +122,7 @@ type Limits struct {
 	FanoutNotice    int  // fragments above which a step sends a notice; 0 is never
 	ExplicitBuckets bool // clients may use ids with $@n (sherd.explicit_buckets)
 	ReadOnly        bool // writes are 25006
+	Replica         bool // session_replication_role is replica
 	// Since is the transaction's one snapshot if a statement of a foreign key reads at a newer one.
 	// The statement must not write to rows that changed in between.
 	Since txn.Timestamp

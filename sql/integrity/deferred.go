@@ -81,6 +81,9 @@ func (t *Transaction) postpone(x *stmt.Executor, of *trigger, changes []keychang
 // defers keys of the constraint.
 func (t *Transaction) number(of *trigger) int {
 	n := slices.IndexFunc(t.triggers, func(x *trigger) bool {
+		if x.own != nil || of.own != nil {
+			return x.own != nil && of.own != nil && x.con.OID == of.con.OID && x.own.Event() == of.own.Event()
+		}
 		return x.constraint() == of.constraint() && x.incoming == of.incoming
 	})
 	if n < 0 {
@@ -96,10 +99,12 @@ func (t *Transaction) CheckDeferred(
 	ctx context.Context, executor func(context.Context) stmt.Executor, force bool,
 ) error {
 	due := func(n int) bool { return force || !t.isDeferred(t.triggers[n].constraint()) }
-	if !slices.ContainsFunc(t.state.pending, due) {
-		return nil
+	for slices.ContainsFunc(t.state.pending, due) { // a trigger may write what is checked in turn
+		if err := t.checkDue(ctx, executor(ctx), due); err != nil {
+			return err
+		}
 	}
-	return t.checkDue(ctx, executor(ctx), due)
+	return nil
 }
 
 // checkDue checks the deferred keys of the triggers that are due.
@@ -136,6 +141,16 @@ func (t *Transaction) checkKeys(
 	if of.unique != nil {
 		return of.unique.check(x.Context(ctx, t.Tx, nil), view, changes)
 	}
+	if of.own != nil {
+		c := x.Context(ctx, t.Tx, nil)
+		c.Before = t.Parts.Mark()
+		for _, ch := range changes {
+			if err := of.own.Fire(c, ch.Old, ch.New); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	key := refint.Current(view, of.key)
 	if key == nil {
 		return nil // dropped since
@@ -157,6 +172,9 @@ func (t *Transaction) Awaits(table catalog.OID) bool {
 		of := t.triggers[n]
 		if of.unique != nil {
 			return of.unique.table == table
+		}
+		if of.own != nil {
+			return of.own.Event().Table == table
 		}
 		return of.incoming && of.key.Parent.OID == table || !of.incoming && of.key.Child.OID == table
 	})

@@ -85,7 +85,9 @@ func (t *Transaction) begin(x *stmt.Executor, p *stmt.Program, c *exec.Ctx) erro
 	if len(r.list) > 0 {
 		c.Deferred = t.deferredUniques(r)
 		own, ctx := *x, c.Context // x itself stays on the stack
-		c.Hooks.KeysFull = func(c *exec.Ctx) error { return t.settleSome(ctx, &own, p, c) }
+		if !c.Limits.Replica {
+			c.Hooks.KeysFull = func(c *exec.Ctx) error { return t.settleSome(ctx, &own, p, c) }
+		}
 	}
 	return t.beginTriggers(r, p, c, nil)
 }
@@ -147,7 +149,7 @@ func (k *queue) drain() error {
 // fireOwn fires triggers that users have made.
 func (k *queue) fireOwn(e *event) error {
 	if e.rows != nil {
-		return e.rows.fire()
+		return e.rows.fire(k)
 	}
 	return k.level.After(e.c, e.statement)
 }
@@ -157,6 +159,9 @@ func (k *queue) fire(x *trigger, changes []keychange.Change) error {
 	t := k.t
 	if x.former != nil {
 		return k.formerIDs(x.former, changes)
+	}
+	if x.key != nil && k.x.Limits.Replica { // the triggers of PostgreSQL fire in other roles only
+		return nil
 	}
 	deferred := t.isDeferred(x.constraint())
 	if x.unique != nil {

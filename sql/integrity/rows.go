@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/exec/keychange"
 	"github.com/sherddb/sherd/sql/stmt"
 	rows "github.com/sherddb/sherd/sql/trigger"
 )
@@ -22,8 +23,15 @@ type firing struct {
 	early bool
 }
 
-func (f *firing) fire() error {
-	return f.run.Fire(f.c, func(name string) bool { return (name < keyTriggers) == f.early })
+func (f *firing) fire(k *queue) error {
+	postpone := func(own *rows.Constraint, e *exec.RowEvent) (bool, error) {
+		of := &trigger{own: own, con: own.Definition()}
+		if !k.t.isDeferred(of.con) {
+			return false, nil
+		}
+		return true, k.t.postpone(k.x, of, []keychange.Change{keychange.New(e.Old, e.New, "")})
+	}
+	return f.run.Fire(f.c, func(name string) bool { return (name < keyTriggers) == f.early }, postpone)
 }
 
 // beginTriggers has the triggers that users have made fire while a program runs, those for statements

@@ -68,6 +68,9 @@ func deferrableNamed(
 		found := false
 		for t := range view.TablesIn(sc.OID) {
 			con := t.Constraint(name)
+			if x := t.Trigger(name); con == nil && x != nil && x.Constraint != 0 {
+				con = x.AsConstraint()
+			}
 			if con == nil {
 				continue
 			}

@@ -32,12 +32,17 @@ type trigger struct {
 	incoming bool // the key refers to a table of the program
 	unique   *uniqueKey
 	former   *formerIDs
+	own      *rows.Constraint // a constraint trigger
+	con      *catalog.Constraint
 }
 
 // constraint returns the constraint as the catalog has it.
 func (x *trigger) constraint() *catalog.Constraint {
-	if x.unique != nil {
+	switch {
+	case x.unique != nil:
 		return x.unique.con
+	case x.own != nil:
+		return x.con
 	}
 	return x.key.Con
 }
@@ -51,11 +56,13 @@ func triggersOf(view *catalog.View, tables ...*catalog.Table) *triggers {
 		}
 		goes, comes := formerIDsOf(view, t)
 		r.list = append(append(r.list, goes...), comes...)
-		for _, k := range refint.To(view, t) {
-			r.list = append(r.list, trigger{key: k, incoming: true})
-		}
-		for _, k := range refint.From(view, t) {
-			r.list = append(r.list, trigger{key: k})
+		if t.KeyTriggers != 'D' {
+			for _, k := range refint.To(view, t) {
+				r.list = append(r.list, trigger{key: k, incoming: true})
+			}
+			for _, k := range refint.From(view, t) {
+				r.list = append(r.list, trigger{key: k})
+			}
 		}
 		for _, u := range deferrableOf(t) {
 			r.list = append(r.list, trigger{unique: u})

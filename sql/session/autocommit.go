@@ -27,7 +27,11 @@ func (s *Session) autocommit(ctx context.Context, w *stmt.HoldingWriter, run, re
 		if s.block.Tx == nil || s.block.Tx.Explicit {
 			return nil
 		}
-		return s.block.Commit(unbounded(ctx))
+		err := s.block.Commit(unbounded(ctx))
+		if nerr := s.sendNotices(w); err == nil { // of deferred triggers
+			err = nerr
+		}
+		return err
 	}
 	return stmt.Autocommit(ctx, w, run, commit, func() error {
 		s.block.Fail()

@@ -37,6 +37,29 @@ func (r *request) sendNotices(w stmt.ResultWriter) error {
 	return nil
 }
 
+// noticing runs a statement in which deferred triggers may fire, and sends their notices before its tag,
+// or its error.
+func (r *request) noticing(w stmt.ResultWriter, run func(w stmt.ResultWriter) error) error {
+	err := run(&noticingWriter{w, r})
+	if nerr := r.sendNotices(w); err == nil {
+		err = nerr
+	}
+	return err
+}
+
+type noticingWriter struct {
+	stmt.ResultWriter
+	r *request
+}
+
+// Complete implements stmt.ResultWriter.
+func (w *noticingWriter) Complete(tag string) error {
+	if err := w.r.sendNotices(w.ResultWriter); err != nil {
+		return err
+	}
+	return w.ResultWriter.Complete(tag)
+}
+
 // warn keeps a warning for the client.
 func (r *request) warn(code, format string, args ...any) {
 	r.notice(&pgerr.Error{Severity: "WARNING", Code: code, Message: fmt.Sprintf(format, args...)})

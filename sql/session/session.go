@@ -192,6 +192,8 @@ func (s *Session) freshen() {
 		MaxFanout: s.vars.Number("sherd.max_fanout"), FanoutNotice: s.vars.Number("sherd.fanout_notice"),
 		ExplicitBuckets: s.vars.On("sherd.explicit_buckets"),
 	}
+	role, _ := s.vars.Get("session_replication_role")
+	s.limit.Replica = role == "replica"
 	if s.vars.On("log_lock_waits") {
 		after := max(s.vars.Milliseconds("deadlock_timeout"), time.Millisecond)
 		s.limit.LockWaits = monitor.LogLockWaits(s.node.Logger, s.node.Deadlocks, s.start.PID, after)

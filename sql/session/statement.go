@@ -29,7 +29,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	}
 	switch n := st.Node.Node.(type) {
 	case *pg_query.Node_TransactionStmt:
-		return s.block.Control(ctx, n.TransactionStmt, w)
+		return s.noticing(w, func(w stmt.ResultWriter) error { return s.block.Control(ctx, n.TransactionStmt, w) })
 	case *pg_query.Node_VariableShowStmt:
 		return s.settings.Show(n.VariableShowStmt, w)
 	case *pg_query.Node_VariableSetStmt:
@@ -53,7 +53,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 		tag, err := s.portals.CloseCursor(n.ClosePortalStmt)
 		return complete(w, tag, err)
 	case *pg_query.Node_ConstraintsSetStmt:
-		return s.block.SetConstraints(ctx, s.currentCompiler(), n.ConstraintsSetStmt, w)
+		return setConstraints(ctx, s, n.ConstraintsSetStmt, w)
 	case *pg_query.Node_LockStmt:
 		return s.node.knownNames(ctx, func() error { return s.lockStmt(ctx, n.LockStmt, w, implicitBlock) })
 	case *pg_query.Node_ListenStmt:
@@ -150,4 +150,11 @@ func (s *Session) containedProgram(ctx context.Context, inner parse.Statement) (
 		err = s.currentCompiler().NoParameters(inner)
 	}
 	return p, nil, err
+}
+
+// setConstraints is SET CONSTRAINTS, which may fire triggers.
+func setConstraints(ctx context.Context, s *Session, n *pg_query.ConstraintsSetStmt, w stmt.ResultWriter) error {
+	return s.noticing(w, func(w stmt.ResultWriter) error {
+		return s.block.SetConstraints(ctx, s.currentCompiler(), n, w)
+	})
 }

@@ -34,7 +34,7 @@ func pgConstraint(b *builder) error {
 				return err
 			}
 		}
-		return nil
+		return triggerConstraints(b, t)
 	})
 }
 

@@ -158,6 +158,26 @@ func pgTrigger(b *builder) error {
 	})
 }
 
+// triggerConstraints sends the rows of pg_constraint of a table's constraint triggers.
+func triggerConstraints(b *builder, t *catalog.Table) error {
+	const blank = ' '
+	for i := range t.Triggers {
+		x := &t.Triggers[i]
+		if x.Constraint == 0 {
+			continue
+		}
+		err := b.row().oid("oid", x.Constraint).text("conname", x.Name).oid("connamespace", t.Schema).
+			char("contype", byte(catalog.TriggerConstraint)).bool("convalidated", true).oid("conrelid", t.OID).
+			bool("conislocal", true).bool("connoinherit", true).bool("condeferrable", x.Deferrable).
+			bool("condeferred", x.InitiallyDeferred).char("confupdtype", blank).char("confdeltype", blank).
+			char("confmatchtype", blank).send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // triggerEdges returns the dependencies of a table's triggers.
 func triggerEdges(t *catalog.Table) (out []edge) {
 	for i := range t.Triggers {

@@ -90,7 +90,7 @@ func (r *Run) After(c *exec.Ctx, e *exec.RowEvent) error {
 
 // applies reports whether a trigger fires for a row.
 func (r *Run) applies(c *exec.Ctx, d *definition, e *exec.RowEvent) (bool, error) {
-	if !d.mayFire(e) || d.err != nil {
+	if !d.mayFire(c, e) || d.err != nil {
 		return false, d.err
 	}
 	if d.when == nil {
@@ -118,8 +118,8 @@ func (r *Run) applies(c *exec.Ctx, d *definition, e *exec.RowEvent) (bool, error
 }
 
 // mayFire reports whether a trigger is enabled, and an update sets a column that it asks for.
-func (d *definition) mayFire(e *exec.RowEvent) bool {
-	if d.Enabled == 'R' {
+func (d *definition) mayFire(c *exec.Ctx, e *exec.RowEvent) bool {
+	if d.Enabled == 'R' && !c.Limits.Replica || d.Enabled == 'O' && c.Limits.Replica {
 		return false
 	}
 	if e.Kind != catalog.TriggerUpdate || len(d.Columns) == 0 {
@@ -162,8 +162,11 @@ func (r *Run) fire(c *exec.Ctx, set *Set, d *definition, e *exec.RowEvent) (type
 	return t.Result, err
 }
 
-// Fire fires the triggers whose names satisfy which for the rows that were written.
-func (r *Run) Fire(c *exec.Ctx, which func(name string) bool) error {
+// Fire fires the triggers that which accepts for the rows that were written. postpone is asked for each
+// constraint trigger, and reports whether it has kept the event for later.
+func (r *Run) Fire(
+	c *exec.Ctx, which func(name string) bool, postpone func(own *Constraint, e *exec.RowEvent) (bool, error),
+) error {
 	return r.rows.each(r.sets, func(set *Set, trigger int, e *exec.RowEvent) error {
 		d := &set.list[trigger]
 		if !which(d.Name) {
@@ -172,7 +175,33 @@ func (r *Run) Fire(c *exec.Ctx, which func(name string) bool) error {
 		if err := c.Tick(); err != nil {
 			return err
 		}
+		if d.Constraint != 0 && d.Deferrable {
+			if later, err := postpone(&Constraint{set, d, e.Kind}, e); later || err != nil {
+				return err
+			}
+		}
 		_, err := r.fire(c, set, d, e)
 		return err
 	})
+}
+
+// Constraint is a constraint trigger, for an event.
+type Constraint struct {
+	set  *Set
+	d    *definition
+	kind catalog.TriggerEvents
+}
+
+// Definition returns the constraint as the catalog has others.
+func (k *Constraint) Definition() *catalog.Constraint { return k.d.AsConstraint() }
+
+// Event returns the event.
+func (k *Constraint) Event() Event { return Event{k.set.table.OID, k.kind} }
+
+// Fire fires the trigger for a row.
+func (k *Constraint) Fire(c *exec.Ctx, old, next types.Row) error {
+	r := &Run{level: NewLevel(c.Mem)}
+	e := &exec.RowEvent{Table: k.set.table, Kind: k.kind, Old: old, New: next}
+	_, err := r.fire(c, k.set, k.d, e)
+	return err
 }
