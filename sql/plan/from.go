@@ -201,7 +201,9 @@ func (j *joiner) tie(a, b int, conds []query.Expr) joinorder.Condition {
 			if off := j.p.env.Off; !off.LookupJoin || !off.NestLoop {
 				c.Lookup[of] = side.lookupCost(key)
 			}
-			if key.unique() { // each row of the other side meets at most one
+			// Each row of the other side meets at most one. The product of several equalities is too low
+			// if they depend on each other; that of one column is estimated well.
+			if key.unique() && len(x.eqs) > 1 {
 				c.Selectivity = max(c.Selectivity, min(1, 1/max(j.p.est.tableRows(key.scan.Table), 1)/all))
 			}
 		}
