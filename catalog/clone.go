@@ -13,8 +13,8 @@ func (f *Fragment) Clone() *Fragment {
 	return &c
 }
 
-// Clone returns a copy of a database that may be changed (K1). The bucket map, which is immutable,
-// is shared.
+// Clone returns a copy of a database that may be changed (K1). The bucket map and access
+// lists, which are immutable, are shared.
 func (d *Database) Clone() *Database {
 	c := *d
 	c.Fragments = slices.Clone(d.Fragments)
@@ -22,6 +22,7 @@ func (d *Database) Clone() *Database {
 		c.Fragments[i] = *c.Fragments[i].Clone()
 	}
 	c.Settings, c.Pins, c.Prefixes = maps.Clone(d.Settings), slices.Clone(d.Pins), slices.Clone(d.Prefixes)
+	c.DefaultACLs, c.LanguageACLs = slices.Clone(d.DefaultACLs), maps.Clone(d.LanguageACLs)
 	return &c
 }
 
@@ -58,7 +59,7 @@ func (t *Table) Clone() *Table {
 // Clone returns a copy of a role that may be changed (K1).
 func (r *Role) Clone() *Role {
 	c := *r
-	c.Settings = maps.Clone(r.Settings)
+	c.Settings, c.MemberOf = maps.Clone(r.Settings), slices.Clone(r.MemberOf)
 	return &c
 }
 

@@ -21,7 +21,7 @@ func decodeObject(o *pb.Object) (descriptor, error) {
 	case *pb.Object_Schema:
 		s := k.Schema
 		return &Schema{OID: s.GetOid(), Database: s.GetDatabase(), Name: s.GetName(), Owner: s.GetOwner(),
-			Comment: s.GetComment()}, nil
+			Comment: s.GetComment(), ACL: decodeACL(s.GetAcl())}, nil
 	case *pb.Object_Table:
 		return decodeTable(k.Table)
 	case *pb.Object_Role:
@@ -82,6 +82,7 @@ func decodeDatabase(p *pb.Database) (*Database, error) {
 		d.Pins = append(d.Pins, Pin{shardmap.Interval{Lo: x.GetLo(), Hi: x.GetHi()}, x.GetFragment(), x.GetAnchors()})
 	}
 	d.PrefixEpoch = p.GetPrefixEpoch()
+	decodeAccess(p, d)
 	for _, x := range p.GetPrefixes() {
 		d.Prefixes = append(d.Prefixes, PrefixRule{decodePrefix(x), x.GetFragments()})
 	}
@@ -140,7 +141,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	t.Sequence, t.Hot, t.HotOf = d.sequence(p.GetSequence()), d.hot(p.GetHot()), p.GetHotOf()
 	t.Statistics, t.Triggers = d.extended(p.GetStatistics()), d.triggers(p.GetTriggers())
 	t.KeyTriggers = byte(p.GetKeyTriggers())
-	t.View = d.viewRule(p.GetView())
+	t.View, t.ACL = d.viewRule(p.GetView()), decodeACL(p.GetAcl())
 	if d.overflow {
 		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)
 	}
@@ -172,6 +173,7 @@ func (d *attNumDecoder) column(c *pb.Column) Column {
 		Default: c.GetDefault(), Identity: byte(c.GetIdentity()), Generated: c.GetGenerated(), Missing: c.GetMissing(),
 		Dropped: c.GetDropped(),
 		Adding:  c.GetAdding(), Sequence: c.GetSequence(), Target: c.GetStatisticsTarget(),
+		ACL: decodeACL(c.GetAcl()),
 	}
 }
 
@@ -208,7 +210,7 @@ func decodeRole(r *pb.Role) *Role {
 		Login: r.GetLogin(), Replication: r.GetReplication(), BypassRLS: r.GetBypassRls(),
 		ConnectionLimit: r.GetConnectionLimit(),
 		Password:        r.GetPassword(), ValidUntil: r.GetValidUntil(), Settings: r.GetSettings(),
-		Comment: r.GetComment(),
+		Comment: r.GetComment(), MemberOf: decodeMemberships(r.GetMemberOf()),
 	}
 }
 

@@ -1,6 +1,9 @@
 package catalog
 
-import "github.com/sherddb/sherd/shardmap"
+import (
+	"github.com/sherddb/sherd/catalog/acl"
+	"github.com/sherddb/sherd/shardmap"
+)
 
 // OID identifies an object of the cluster: 32 bits, from 16384, never reused (V5). Smaller numbers
 // are PostgreSQL's own.
@@ -26,6 +29,21 @@ type Database struct {
 	// or dropped.
 	Prefixes    []PrefixRule
 	PrefixEpoch uint64
+	ACL         acl.List
+	// DefaultACLs are those of ALTER DEFAULT PRIVILEGES, by OID.
+	DefaultACLs []DefaultACL
+	// LanguageACLs has the access lists of languages that have not the default one.
+	LanguageACLs map[OID]acl.List
+}
+
+// DefaultACL is what ALTER DEFAULT PRIVILEGES has granted on the objects that a role will create.
+type DefaultACL struct {
+	OID    OID
+	Role   OID
+	Schema OID  // 0: in all schemas
+	Kind   byte // pg_default_acl.defaclobjtype: 'r', 'S', 'f', 'T', 'n'
+	// ACL is added to the default list if Schema is set, and takes its place otherwise.
+	ACL acl.List
 }
 
 // PrefixRule assigns buckets, which are in some fragments only, to the ids under a prefix.
@@ -81,6 +99,7 @@ type Schema struct {
 	Name     string
 	Owner    OID
 	Comment  string
+	ACL      acl.List
 }
 
 // RelKind is pg_class.relkind.
@@ -138,7 +157,7 @@ type Table struct {
 	Statistics []ExtendedStatistics // by OID
 }
 
-// Special is what only some kinds of relations have.
+// Special is what only some relations have.
 type Special struct {
 	Triggers []Trigger // of tables and views, by OID
 	// KeyTriggers is pg_trigger.tgenabled of the triggers by which PostgreSQL checks the table's foreign
@@ -146,6 +165,7 @@ type Special struct {
 	KeyTriggers byte
 	Sequence    *Sequence // of KindSequence, nil for all others
 	View        *ViewRule // of KindView, nil for all others
+	ACL         acl.List  // nil is the default one
 }
 
 // FormerIDs connects a collection with the table of its forwarding entries, which map former ids of
@@ -177,6 +197,7 @@ type Column struct {
 	Sequence OID
 	// Target is the statistics target plus 1; 0 is the default.
 	Target uint32
+	ACL    acl.List
 }
 
 // StatisticsTarget is pg_attribute.attstattarget: how much ANALYZE keeps of the column, -1 is the
@@ -238,18 +259,13 @@ type Role struct {
 	ValidUntil      string
 	Settings        map[string]string
 	Comment         string
+	MemberOf        []Membership
 }
 
-// Owns reports whether the role has the rights of an owner in a database: it is the owner, or a
-// superuser. There are no memberships yet, except that the database's owner is pg_database_owner.
-func (r *Role) Owns(in *Database, owner OID) bool {
-	if r == nil {
-		return false
-	}
-	if r.Superuser || r.OID == owner {
-		return true
-	}
-	return owner == DatabaseOwnerRole && in != nil && in.Owner == r.OID
+// Membership makes a role a member of another one, Role.
+type Membership struct {
+	Role, Grantor OID
+	Admin         bool // the member may grant the membership
 }
 
 // Setting is a cluster setting made by ALTER SYSTEM.

@@ -17,7 +17,7 @@ func encodeObject(revision uint64, d descriptor) *pb.Object {
 		o.Kind = &pb.Object_Database{Database: encodeDatabase(d)}
 	case *Schema:
 		o.Kind = &pb.Object_Schema{Schema: &pb.Schema{Oid: d.OID, Database: d.Database, Name: d.Name, Owner: d.Owner,
-			Comment: d.Comment}}
+			Comment: d.Comment, Acl: encodeACL(d.ACL)}}
 	case *Table:
 		o.Kind = &pb.Object_Table{Table: encodeTable(d)}
 	case *Role:
@@ -75,6 +75,7 @@ func encodeDatabase(d *Database) *pb.Database {
 		p.Prefixes = append(p.Prefixes, &pb.PrefixRule{Prefix: r.Text, Lo: r.Lo, Hi: r.Hi, Fragments: r.Fragments})
 	}
 	p.PrefixEpoch = d.PrefixEpoch
+	encodeAccess(d, p)
 	return p
 }
 
@@ -129,7 +130,7 @@ func encodeTable(t *Table) *pb.Table {
 	p.Sequence, p.Hot, p.HotOf = encodeSequence(t.Sequence), encodeHot(t.Hot), t.HotOf
 	p.Statistics, p.Triggers = encodeExtended(t.Statistics), encodeTriggers(t.Triggers)
 	p.KeyTriggers = uint32(t.KeyTriggers)
-	p.View = encodeViewRule(t.View)
+	p.View, p.Acl = encodeViewRule(t.View), encodeACL(t.ACL)
 	return p
 }
 
@@ -138,7 +139,7 @@ func encodeColumn(c *Column) *pb.Column {
 		Attnum: int32(c.AttNum), Name: c.Name, Type: c.Type, Typmod: c.Typmod, Collation: c.Collation,
 		NotNull: c.NotNull, Default: c.Default,
 		Identity: uint32(c.Identity), Generated: c.Generated, Missing: c.Missing, Dropped: c.Dropped, Adding: c.Adding,
-		Sequence: c.Sequence, StatisticsTarget: c.Target,
+		Sequence: c.Sequence, StatisticsTarget: c.Target, Acl: encodeACL(c.ACL),
 	}
 }
 
@@ -180,7 +181,7 @@ func encodeRole(r *Role) *pb.Role {
 		CreateDb: r.CreateDB, Login: r.Login,
 		Replication: r.Replication, BypassRls: r.BypassRLS, ConnectionLimit: r.ConnectionLimit, Password: r.Password,
 		ValidUntil: r.ValidUntil,
-		Settings:   r.Settings, Comment: r.Comment,
+		Settings:   r.Settings, Comment: r.Comment, MemberOf: encodeMemberships(r.MemberOf),
 	}
 }
 

@@ -92,6 +92,14 @@ var features = []feature{
 		clusterversion.Triggers, "triggers",
 		[]protoreflect.FullName{"sherd.catalog.Table.triggers", "sherd.catalog.Table.key_triggers"}, nil,
 	},
+	{
+		clusterversion.Privileges, "privileges and role memberships",
+		[]protoreflect.FullName{
+			"sherd.catalog.Database.acl", "sherd.catalog.Database.default_acls", "sherd.catalog.Database.languages",
+			"sherd.catalog.Schema.acl", "sherd.catalog.Table.acl", "sherd.catalog.Column.acl",
+			"sherd.catalog.Type.acl", "sherd.catalog.Function.acl", "sherd.catalog.Role.member_of",
+		}, nil,
+	},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

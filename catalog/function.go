@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sherddb/sherd/catalog/acl"
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -42,6 +43,7 @@ type Function struct {
 	Body   []string
 	Atomic bool  // written with BEGIN ATOMIC
 	Uses   []Use // what Body depends on, as that of a view
+	ACL    acl.List
 }
 
 // Argument is an argument of a function.
@@ -480,6 +482,7 @@ func encodeFunction(f *Function) *pb.Function {
 		Volatility: uint32(f.Volatility), Strict: f.Strict, Leakproof: f.Leakproof,
 		SecurityDefiner: f.SecurityDefiner, Parallel: uint32(f.Parallel), Cost: f.Cost, Rows: f.Rows,
 		Settings: f.Settings, Source: f.Source, Body: f.Body, Atomic: f.Atomic, Uses: encodeUses(f.Uses),
+		Acl: encodeACL(f.ACL),
 	}
 	for i := range f.Arguments {
 		a := &f.Arguments[i]
@@ -498,7 +501,7 @@ func decodeFunction(p *pb.Function) *Function {
 		Strict: p.GetStrict(), Leakproof: p.GetLeakproof(), SecurityDefiner: p.GetSecurityDefiner(),
 		Parallel: byte(p.GetParallel()), Cost: p.GetCost(), Rows: p.GetRows(), Settings: p.GetSettings(),
 		Source: p.GetSource(), Body: p.GetBody(), Atomic: p.GetAtomic(),
-		Uses: new(attNumDecoder).uses(p.GetUses()),
+		Uses: new(attNumDecoder).uses(p.GetUses()), ACL: decodeACL(p.GetAcl()),
 	}
 	for _, a := range p.GetArguments() {
 		f.Arguments = append(f.Arguments, Argument{

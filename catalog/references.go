@@ -26,6 +26,9 @@ func (v *View) checkReferences(old *View, ops []op) error {
 }
 
 func (v *View) checkPut(old *View, d descriptor) error {
+	if err := checkRolesExist(v, d); err != nil {
+		return err
+	}
 	switch d := d.(type) {
 	case *Database:
 		for _, f := range d.Fragments {
@@ -139,6 +142,11 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 			return pgerr.New(pgerr.DependentObjectsStillExist,
 				`role "%s" cannot be dropped because some objects depend on it`, old.Role(OID(key.id())).Name).
 				WithDetail("owner of %s", what)
+		}
+		if what := mentions(v, OID(key.id())); what != "" {
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				`role "%s" cannot be dropped because some objects depend on it`, old.Role(OID(key.id())).Name).
+				WithDetail("%s", what)
 		}
 	case nodeObject:
 		if n := old.Node(uint32(key.id())); n != nil {

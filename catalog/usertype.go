@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sherddb/sherd/catalog/acl"
 	pb "github.com/sherddb/sherd/catalog/catalogpb"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
@@ -22,6 +23,7 @@ type Type struct {
 	Kind     TypeKind
 	Labels   []EnumLabel // of an enum, by rank
 	Domain   *Domain     // nil of an enum
+	ACL      acl.List
 }
 
 // Domain is what a domain adds to its base type.
@@ -319,7 +321,7 @@ func (t *Type) check() error {
 func encodeType(t *Type) *pb.Type {
 	p := &pb.Type{
 		Oid: t.OID, Database: t.Database, Schema: t.Schema, Name: t.Name, Owner: t.Owner, Comment: t.Comment,
-		Kind: uint32(t.Kind),
+		Kind: uint32(t.Kind), Acl: encodeACL(t.ACL),
 	}
 	for i := range t.Labels {
 		l := &t.Labels[i]
@@ -338,7 +340,7 @@ func encodeType(t *Type) *pb.Type {
 func decodeType(p *pb.Type) *Type {
 	t := &Type{
 		OID: p.GetOid(), Database: p.GetDatabase(), Schema: p.GetSchema(), Name: p.GetName(), Owner: p.GetOwner(),
-		Comment: p.GetComment(), Kind: TypeKind(p.GetKind()),
+		Comment: p.GetComment(), Kind: TypeKind(p.GetKind()), ACL: decodeACL(p.GetAcl()),
 	}
 	for _, l := range p.GetLabels() {
 		t.Labels = append(t.Labels, EnumLabel{l.GetOid(), l.GetText(), string(l.GetRank()), l.GetOrder()})

@@ -894,6 +894,9 @@ type Database struct {
 	Labels            string                 `protobuf:"bytes,14,opt,name=labels,proto3" json:"labels,omitempty"` // of nodes that may have replicas of its fragments, as 'region=eu, disk!=hdd'; empty: of any
 	Prefixes          []*PrefixRule          `protobuf:"bytes,15,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
 	PrefixEpoch       uint64                 `protobuf:"varint,16,opt,name=prefix_epoch,json=prefixEpoch,proto3" json:"prefix_epoch,omitempty"` // how often a rule was made or dropped
+	Acl               *AccessList            `protobuf:"bytes,17,opt,name=acl,proto3" json:"acl,omitempty"`
+	DefaultAcls       []*DefaultAccess       `protobuf:"bytes,18,rep,name=default_acls,json=defaultAcls,proto3" json:"default_acls,omitempty"`
+	Languages         []*LanguageAccess      `protobuf:"bytes,19,rep,name=languages,proto3" json:"languages,omitempty"` // whose access lists are not the default
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1019,6 +1022,324 @@ func (x *Database) GetPrefixEpoch() uint64 {
 	return 0
 }
 
+func (x *Database) GetAcl() *AccessList {
+	if x != nil {
+		return x.Acl
+	}
+	return nil
+}
+
+func (x *Database) GetDefaultAcls() []*DefaultAccess {
+	if x != nil {
+		return x.DefaultAcls
+	}
+	return nil
+}
+
+func (x *Database) GetLanguages() []*LanguageAccess {
+	if x != nil {
+		return x.Languages
+	}
+	return nil
+}
+
+// AccessList is an access list; an object without one has the default.
+type AccessList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Items         []*AccessItem          `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AccessList) Reset() {
+	*x = AccessList{}
+	mi := &file_catalog_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AccessList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AccessList) ProtoMessage() {}
+
+func (x *AccessList) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AccessList.ProtoReflect.Descriptor instead.
+func (*AccessList) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *AccessList) GetItems() []*AccessItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+// AccessItem is what a role has granted to another one.
+type AccessItem struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Grantee       uint32                 `protobuf:"varint,1,opt,name=grantee,proto3" json:"grantee,omitempty"` // 0 is PUBLIC
+	Grantor       uint32                 `protobuf:"varint,2,opt,name=grantor,proto3" json:"grantor,omitempty"`
+	Mode          uint32                 `protobuf:"varint,3,opt,name=mode,proto3" json:"mode,omitempty"` // privileges, and grant options in the upper 16 bits, as in PostgreSQL's aclitem
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AccessItem) Reset() {
+	*x = AccessItem{}
+	mi := &file_catalog_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AccessItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AccessItem) ProtoMessage() {}
+
+func (x *AccessItem) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AccessItem.ProtoReflect.Descriptor instead.
+func (*AccessItem) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AccessItem) GetGrantee() uint32 {
+	if x != nil {
+		return x.Grantee
+	}
+	return 0
+}
+
+func (x *AccessItem) GetGrantor() uint32 {
+	if x != nil {
+		return x.Grantor
+	}
+	return 0
+}
+
+func (x *AccessItem) GetMode() uint32 {
+	if x != nil {
+		return x.Mode
+	}
+	return 0
+}
+
+// DefaultAccess is an access list of ALTER DEFAULT PRIVILEGES.
+type DefaultAccess struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Oid           uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Role          uint32                 `protobuf:"varint,2,opt,name=role,proto3" json:"role,omitempty"`
+	Schema        uint32                 `protobuf:"varint,3,opt,name=schema,proto3" json:"schema,omitempty"` // 0: all
+	Kind          uint32                 `protobuf:"varint,4,opt,name=kind,proto3" json:"kind,omitempty"`     // as pg_default_acl.defaclobjtype
+	Acl           *AccessList            `protobuf:"bytes,5,opt,name=acl,proto3" json:"acl,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DefaultAccess) Reset() {
+	*x = DefaultAccess{}
+	mi := &file_catalog_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DefaultAccess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DefaultAccess) ProtoMessage() {}
+
+func (x *DefaultAccess) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DefaultAccess.ProtoReflect.Descriptor instead.
+func (*DefaultAccess) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DefaultAccess) GetOid() uint32 {
+	if x != nil {
+		return x.Oid
+	}
+	return 0
+}
+
+func (x *DefaultAccess) GetRole() uint32 {
+	if x != nil {
+		return x.Role
+	}
+	return 0
+}
+
+func (x *DefaultAccess) GetSchema() uint32 {
+	if x != nil {
+		return x.Schema
+	}
+	return 0
+}
+
+func (x *DefaultAccess) GetKind() uint32 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *DefaultAccess) GetAcl() *AccessList {
+	if x != nil {
+		return x.Acl
+	}
+	return nil
+}
+
+// LanguageAccess is the access list of a built-in language.
+type LanguageAccess struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Language      uint32                 `protobuf:"varint,1,opt,name=language,proto3" json:"language,omitempty"`
+	Acl           *AccessList            `protobuf:"bytes,2,opt,name=acl,proto3" json:"acl,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LanguageAccess) Reset() {
+	*x = LanguageAccess{}
+	mi := &file_catalog_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LanguageAccess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LanguageAccess) ProtoMessage() {}
+
+func (x *LanguageAccess) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LanguageAccess.ProtoReflect.Descriptor instead.
+func (*LanguageAccess) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *LanguageAccess) GetLanguage() uint32 {
+	if x != nil {
+		return x.Language
+	}
+	return 0
+}
+
+func (x *LanguageAccess) GetAcl() *AccessList {
+	if x != nil {
+		return x.Acl
+	}
+	return nil
+}
+
+// Membership is a role of which another one is a member.
+type Membership struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Role          uint32                 `protobuf:"varint,1,opt,name=role,proto3" json:"role,omitempty"`
+	Grantor       uint32                 `protobuf:"varint,2,opt,name=grantor,proto3" json:"grantor,omitempty"`
+	Admin         bool                   `protobuf:"varint,3,opt,name=admin,proto3" json:"admin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Membership) Reset() {
+	*x = Membership{}
+	mi := &file_catalog_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Membership) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Membership) ProtoMessage() {}
+
+func (x *Membership) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Membership.ProtoReflect.Descriptor instead.
+func (*Membership) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Membership) GetRole() uint32 {
+	if x != nil {
+		return x.Role
+	}
+	return 0
+}
+
+func (x *Membership) GetGrantor() uint32 {
+	if x != nil {
+		return x.Grantor
+	}
+	return 0
+}
+
+func (x *Membership) GetAdmin() bool {
+	if x != nil {
+		return x.Admin
+	}
+	return false
+}
+
 // PrefixRule has ids of hashed tables that begin with a text lie in buckets of its own.
 type PrefixRule struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1032,7 +1353,7 @@ type PrefixRule struct {
 
 func (x *PrefixRule) Reset() {
 	*x = PrefixRule{}
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1365,7 @@ func (x *PrefixRule) String() string {
 func (*PrefixRule) ProtoMessage() {}
 
 func (x *PrefixRule) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[13]
+	mi := &file_catalog_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1378,7 @@ func (x *PrefixRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrefixRule.ProtoReflect.Descriptor instead.
 func (*PrefixRule) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{13}
+	return file_catalog_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PrefixRule) GetPrefix() string {
@@ -1101,7 +1422,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1434,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[14]
+	mi := &file_catalog_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1447,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{14}
+	return file_catalog_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Pin) GetLo() uint32 {
@@ -1175,7 +1496,7 @@ type Fragment struct {
 
 func (x *Fragment) Reset() {
 	*x = Fragment{}
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1508,7 @@ func (x *Fragment) String() string {
 func (*Fragment) ProtoMessage() {}
 
 func (x *Fragment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[15]
+	mi := &file_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1521,7 @@ func (x *Fragment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fragment.ProtoReflect.Descriptor instead.
 func (*Fragment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{15}
+	return file_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Fragment) GetId() uint32 {
@@ -1284,7 +1605,7 @@ type BucketMap struct {
 
 func (x *BucketMap) Reset() {
 	*x = BucketMap{}
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1296,7 +1617,7 @@ func (x *BucketMap) String() string {
 func (*BucketMap) ProtoMessage() {}
 
 func (x *BucketMap) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[16]
+	mi := &file_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1309,7 +1630,7 @@ func (x *BucketMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketMap.ProtoReflect.Descriptor instead.
 func (*BucketMap) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{16}
+	return file_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BucketMap) GetEpoch() uint64 {
@@ -1344,7 +1665,7 @@ type BucketRange struct {
 
 func (x *BucketRange) Reset() {
 	*x = BucketRange{}
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1356,7 +1677,7 @@ func (x *BucketRange) String() string {
 func (*BucketRange) ProtoMessage() {}
 
 func (x *BucketRange) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[17]
+	mi := &file_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1369,7 +1690,7 @@ func (x *BucketRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketRange.ProtoReflect.Descriptor instead.
 func (*BucketRange) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{17}
+	return file_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *BucketRange) GetLo() uint32 {
@@ -1400,13 +1721,14 @@ type Schema struct {
 	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	Owner         uint32                 `protobuf:"varint,4,opt,name=owner,proto3" json:"owner,omitempty"`
 	Comment       string                 `protobuf:"bytes,5,opt,name=comment,proto3" json:"comment,omitempty"`
+	Acl           *AccessList            `protobuf:"bytes,6,opt,name=acl,proto3" json:"acl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1418,7 +1740,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[18]
+	mi := &file_catalog_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1431,7 +1753,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{18}
+	return file_catalog_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Schema) GetOid() uint32 {
@@ -1469,6 +1791,13 @@ func (x *Schema) GetComment() string {
 	return ""
 }
 
+func (x *Schema) GetAcl() *AccessList {
+	if x != nil {
+		return x.Acl
+	}
+	return nil
+}
+
 type Table struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Oid             uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
@@ -1503,13 +1832,14 @@ type Table struct {
 	View            *ViewRule              `protobuf:"bytes,33,opt,name=view,proto3" json:"view,omitempty"`                                      // of kind v
 	Triggers        []*Trigger             `protobuf:"bytes,34,rep,name=triggers,proto3" json:"triggers,omitempty"`                              // by OID
 	KeyTriggers     uint32                 `protobuf:"varint,35,opt,name=key_triggers,json=keyTriggers,proto3" json:"key_triggers,omitempty"`    // pg_trigger.tgenabled of those of foreign keys; 0 is O
+	Acl             *AccessList            `protobuf:"bytes,36,opt,name=acl,proto3" json:"acl,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1521,7 +1851,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[19]
+	mi := &file_catalog_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1534,7 +1864,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{19}
+	return file_catalog_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Table) GetOid() uint32 {
@@ -1761,6 +2091,13 @@ func (x *Table) GetKeyTriggers() uint32 {
 	return 0
 }
 
+func (x *Table) GetAcl() *AccessList {
+	if x != nil {
+		return x.Acl
+	}
+	return nil
+}
+
 // Trigger is a trigger of a table or view.
 type Trigger struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
@@ -1785,7 +2122,7 @@ type Trigger struct {
 
 func (x *Trigger) Reset() {
 	*x = Trigger{}
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +2134,7 @@ func (x *Trigger) String() string {
 func (*Trigger) ProtoMessage() {}
 
 func (x *Trigger) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[20]
+	mi := &file_catalog_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +2147,7 @@ func (x *Trigger) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trigger.ProtoReflect.Descriptor instead.
 func (*Trigger) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{20}
+	return file_catalog_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Trigger) GetOid() uint32 {
@@ -1930,7 +2267,7 @@ type ViewRule struct {
 
 func (x *ViewRule) Reset() {
 	*x = ViewRule{}
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1942,7 +2279,7 @@ func (x *ViewRule) String() string {
 func (*ViewRule) ProtoMessage() {}
 
 func (x *ViewRule) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[21]
+	mi := &file_catalog_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1955,7 +2292,7 @@ func (x *ViewRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewRule.ProtoReflect.Descriptor instead.
 func (*ViewRule) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{21}
+	return file_catalog_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ViewRule) GetOid() uint32 {
@@ -1991,7 +2328,7 @@ type ViewUse struct {
 
 func (x *ViewUse) Reset() {
 	*x = ViewUse{}
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2003,7 +2340,7 @@ func (x *ViewUse) String() string {
 func (*ViewUse) ProtoMessage() {}
 
 func (x *ViewUse) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[22]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2016,7 +2353,7 @@ func (x *ViewUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewUse.ProtoReflect.Descriptor instead.
 func (*ViewUse) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{22}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ViewUse) GetRelation() uint32 {
@@ -2058,7 +2395,7 @@ type ExtendedStatistics struct {
 
 func (x *ExtendedStatistics) Reset() {
 	*x = ExtendedStatistics{}
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2070,7 +2407,7 @@ func (x *ExtendedStatistics) String() string {
 func (*ExtendedStatistics) ProtoMessage() {}
 
 func (x *ExtendedStatistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[23]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2083,7 +2420,7 @@ func (x *ExtendedStatistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendedStatistics.ProtoReflect.Descriptor instead.
 func (*ExtendedStatistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{23}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExtendedStatistics) GetOid() uint32 {
@@ -2162,7 +2499,7 @@ type Hot struct {
 
 func (x *Hot) Reset() {
 	*x = Hot{}
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2174,7 +2511,7 @@ func (x *Hot) String() string {
 func (*Hot) ProtoMessage() {}
 
 func (x *Hot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[24]
+	mi := &file_catalog_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2187,7 +2524,7 @@ func (x *Hot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hot.ProtoReflect.Descriptor instead.
 func (*Hot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{24}
+	return file_catalog_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Hot) GetParts() uint32 {
@@ -2229,7 +2566,7 @@ type Counter struct {
 
 func (x *Counter) Reset() {
 	*x = Counter{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2241,7 +2578,7 @@ func (x *Counter) String() string {
 func (*Counter) ProtoMessage() {}
 
 func (x *Counter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2254,7 +2591,7 @@ func (x *Counter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counter.ProtoReflect.Descriptor instead.
 func (*Counter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Counter) GetColumn() int32 {
@@ -2287,7 +2624,7 @@ type HotDocument struct {
 
 func (x *HotDocument) Reset() {
 	*x = HotDocument{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2299,7 +2636,7 @@ func (x *HotDocument) String() string {
 func (*HotDocument) ProtoMessage() {}
 
 func (x *HotDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2312,7 +2649,7 @@ func (x *HotDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HotDocument.ProtoReflect.Descriptor instead.
 func (*HotDocument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *HotDocument) GetNumber() int32 {
@@ -2383,7 +2720,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +2732,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +2745,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Segment) GetStart() []byte {
@@ -2452,7 +2789,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2801,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2814,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -2580,13 +2917,14 @@ type Column struct {
 	Adding           bool                   `protobuf:"varint,12,opt,name=adding,proto3" json:"adding,omitempty"`                                             // with dropped: on its way to being there
 	Sequence         uint32                 `protobuf:"varint,13,opt,name=sequence,proto3" json:"sequence,omitempty"`                                         // of an identity column
 	StatisticsTarget uint32                 `protobuf:"varint,14,opt,name=statistics_target,json=statisticsTarget,proto3" json:"statistics_target,omitempty"` // plus 1; 0 is the default
+	Acl              *AccessList            `protobuf:"bytes,15,opt,name=acl,proto3" json:"acl,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2598,7 +2936,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2611,7 +2949,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{29}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -2712,6 +3050,13 @@ func (x *Column) GetStatisticsTarget() uint32 {
 	return 0
 }
 
+func (x *Column) GetAcl() *AccessList {
+	if x != nil {
+		return x.Acl
+	}
+	return nil
+}
+
 type Constraint struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Oid               uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
@@ -2733,7 +3078,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +3090,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +3103,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{30}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -2868,7 +3213,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2880,7 +3225,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2893,7 +3238,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{31}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -2971,7 +3316,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2983,7 +3328,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2996,7 +3341,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{32}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -3141,13 +3486,14 @@ type Role struct {
 	ValidUntil      string                 `protobuf:"bytes,12,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
 	Settings        map[string]string      `protobuf:"bytes,13,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Comment         string                 `protobuf:"bytes,14,opt,name=comment,proto3" json:"comment,omitempty"`
+	MemberOf        []*Membership          `protobuf:"bytes,15,rep,name=member_of,json=memberOf,proto3" json:"member_of,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3159,7 +3505,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3172,7 +3518,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{33}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -3273,6 +3619,13 @@ func (x *Role) GetComment() string {
 	return ""
 }
 
+func (x *Role) GetMemberOf() []*Membership {
+	if x != nil {
+		return x.MemberOf
+	}
+	return nil
+}
+
 type Node struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3294,7 +3647,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3306,7 +3659,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3319,7 +3672,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{34}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Node) GetId() uint32 {
@@ -3425,7 +3778,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3437,7 +3790,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3450,7 +3803,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -3489,7 +3842,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3501,7 +3854,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3514,7 +3867,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -3580,7 +3933,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3592,7 +3945,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3605,7 +3958,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{37}
+	return file_catalog_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Job) GetId() uint64 {
@@ -3729,7 +4082,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3741,7 +4094,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3754,7 +4107,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{38}
+	return file_catalog_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Move) GetLo() uint32 {
@@ -3918,7 +4271,7 @@ type MovedSegment struct {
 
 func (x *MovedSegment) Reset() {
 	*x = MovedSegment{}
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3930,7 +4283,7 @@ func (x *MovedSegment) String() string {
 func (*MovedSegment) ProtoMessage() {}
 
 func (x *MovedSegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3943,7 +4296,7 @@ func (x *MovedSegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovedSegment.ProtoReflect.Descriptor instead.
 func (*MovedSegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{39}
+	return file_catalog_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *MovedSegment) GetTable() uint32 {
@@ -3994,7 +4347,7 @@ type Resegment struct {
 
 func (x *Resegment) Reset() {
 	*x = Resegment{}
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4006,7 +4359,7 @@ func (x *Resegment) String() string {
 func (*Resegment) ProtoMessage() {}
 
 func (x *Resegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4019,7 +4372,7 @@ func (x *Resegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resegment.ProtoReflect.Descriptor instead.
 func (*Resegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{40}
+	return file_catalog_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Resegment) GetTable() uint32 {
@@ -4067,7 +4420,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4079,7 +4432,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4092,7 +4445,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{41}
+	return file_catalog_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -4164,7 +4517,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4176,7 +4529,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4189,7 +4542,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{42}
+	return file_catalog_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -4238,7 +4591,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[43]
+	mi := &file_catalog_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4250,7 +4603,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[43]
+	mi := &file_catalog_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4263,7 +4616,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{43}
+	return file_catalog_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Record) GetId() uint64 {
@@ -4343,7 +4696,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[44]
+	mi := &file_catalog_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4355,7 +4708,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[44]
+	mi := &file_catalog_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4368,7 +4721,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{44}
+	return file_catalog_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -4427,7 +4780,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[45]
+	mi := &file_catalog_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4439,7 +4792,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[45]
+	mi := &file_catalog_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4452,7 +4805,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{45}
+	return file_catalog_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -4550,7 +4903,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[46]
+	mi := &file_catalog_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4562,7 +4915,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[46]
+	mi := &file_catalog_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4575,7 +4928,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{46}
+	return file_catalog_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -4618,7 +4971,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[47]
+	mi := &file_catalog_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4630,7 +4983,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[47]
+	mi := &file_catalog_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4643,7 +4996,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{47}
+	return file_catalog_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -4871,13 +5224,14 @@ type Type struct {
 	Kind          uint32                 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`    // as pg_type.typtype: e, d
 	Labels        []*EnumLabel           `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty"` // of an enum, by rank
 	Domain        *Domain                `protobuf:"bytes,9,opt,name=domain,proto3" json:"domain,omitempty"`
+	Acl           *AccessList            `protobuf:"bytes,10,opt,name=acl,proto3" json:"acl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Type) Reset() {
 	*x = Type{}
-	mi := &file_catalog_proto_msgTypes[48]
+	mi := &file_catalog_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4889,7 +5243,7 @@ func (x *Type) String() string {
 func (*Type) ProtoMessage() {}
 
 func (x *Type) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[48]
+	mi := &file_catalog_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4902,7 +5256,7 @@ func (x *Type) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Type.ProtoReflect.Descriptor instead.
 func (*Type) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{48}
+	return file_catalog_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Type) GetOid() uint32 {
@@ -4968,6 +5322,13 @@ func (x *Type) GetDomain() *Domain {
 	return nil
 }
 
+func (x *Type) GetAcl() *AccessList {
+	if x != nil {
+		return x.Acl
+	}
+	return nil
+}
+
 // Domain is what a domain adds to its base type.
 type Domain struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4983,7 +5344,7 @@ type Domain struct {
 
 func (x *Domain) Reset() {
 	*x = Domain{}
-	mi := &file_catalog_proto_msgTypes[49]
+	mi := &file_catalog_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4995,7 +5356,7 @@ func (x *Domain) String() string {
 func (*Domain) ProtoMessage() {}
 
 func (x *Domain) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[49]
+	mi := &file_catalog_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5008,7 +5369,7 @@ func (x *Domain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Domain.ProtoReflect.Descriptor instead.
 func (*Domain) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{49}
+	return file_catalog_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Domain) GetBase() uint32 {
@@ -5066,7 +5427,7 @@ type EnumLabel struct {
 
 func (x *EnumLabel) Reset() {
 	*x = EnumLabel{}
-	mi := &file_catalog_proto_msgTypes[50]
+	mi := &file_catalog_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5078,7 +5439,7 @@ func (x *EnumLabel) String() string {
 func (*EnumLabel) ProtoMessage() {}
 
 func (x *EnumLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[50]
+	mi := &file_catalog_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5091,7 +5452,7 @@ func (x *EnumLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnumLabel.ProtoReflect.Descriptor instead.
 func (*EnumLabel) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{50}
+	return file_catalog_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EnumLabel) GetOid() uint32 {
@@ -5149,13 +5510,14 @@ type Function struct {
 	Body            []string               `protobuf:"bytes,22,rep,name=body,proto3" json:"body,omitempty"`      // of BEGIN ATOMIC and RETURN: statements in the stored form of package sql/deparse
 	Uses            []*ViewUse             `protobuf:"bytes,23,rep,name=uses,proto3" json:"uses,omitempty"`      // what body depends on
 	Atomic          bool                   `protobuf:"varint,24,opt,name=atomic,proto3" json:"atomic,omitempty"` // body is written with BEGIN ATOMIC
+	Acl             *AccessList            `protobuf:"bytes,25,opt,name=acl,proto3" json:"acl,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_catalog_proto_msgTypes[51]
+	mi := &file_catalog_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5167,7 +5529,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[51]
+	mi := &file_catalog_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5180,7 +5542,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{51}
+	return file_catalog_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Function) GetOid() uint32 {
@@ -5351,6 +5713,13 @@ func (x *Function) GetAtomic() bool {
 	return false
 }
 
+func (x *Function) GetAcl() *AccessList {
+	if x != nil {
+		return x.Acl
+	}
+	return nil
+}
+
 // Argument is an argument of a function.
 type Argument struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5365,7 +5734,7 @@ type Argument struct {
 
 func (x *Argument) Reset() {
 	*x = Argument{}
-	mi := &file_catalog_proto_msgTypes[52]
+	mi := &file_catalog_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5377,7 +5746,7 @@ func (x *Argument) String() string {
 func (*Argument) ProtoMessage() {}
 
 func (x *Argument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[52]
+	mi := &file_catalog_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5390,7 +5759,7 @@ func (x *Argument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Argument.ProtoReflect.Descriptor instead.
 func (*Argument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{52}
+	return file_catalog_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Argument) GetName() string {
@@ -5439,7 +5808,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_catalog_proto_msgTypes[53]
+	mi := &file_catalog_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5451,7 +5820,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[53]
+	mi := &file_catalog_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5464,7 +5833,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{53}
+	return file_catalog_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Statistics) GetTable() uint32 {
@@ -5542,7 +5911,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\bsettings\x18\x03 \x03(\v2$.sherd.catalog.Cluster.SettingsEntryR\bsettings\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb7\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe2\x05\n" +
 	"\bDatabase\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -5557,10 +5926,35 @@ const file_catalog_proto_rawDesc = "" +
 	" \x03(\v2\x12.sherd.catalog.PinR\x04pins\x12\x16\n" +
 	"\x06labels\x18\x0e \x01(\tR\x06labels\x125\n" +
 	"\bprefixes\x18\x0f \x03(\v2\x19.sherd.catalog.PrefixRuleR\bprefixes\x12!\n" +
-	"\fprefix_epoch\x18\x10 \x01(\x04R\vprefixEpoch\x1a;\n" +
+	"\fprefix_epoch\x18\x10 \x01(\x04R\vprefixEpoch\x12+\n" +
+	"\x03acl\x18\x11 \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\x12?\n" +
+	"\fdefault_acls\x18\x12 \x03(\v2\x1c.sherd.catalog.DefaultAccessR\vdefaultAcls\x12;\n" +
+	"\tlanguages\x18\x13 \x03(\v2\x1d.sherd.catalog.LanguageAccessR\tlanguages\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"b\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"=\n" +
+	"\n" +
+	"AccessList\x12/\n" +
+	"\x05items\x18\x01 \x03(\v2\x19.sherd.catalog.AccessItemR\x05items\"T\n" +
+	"\n" +
+	"AccessItem\x12\x18\n" +
+	"\agrantee\x18\x01 \x01(\rR\agrantee\x12\x18\n" +
+	"\agrantor\x18\x02 \x01(\rR\agrantor\x12\x12\n" +
+	"\x04mode\x18\x03 \x01(\rR\x04mode\"\x8e\x01\n" +
+	"\rDefaultAccess\x12\x10\n" +
+	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
+	"\x04role\x18\x02 \x01(\rR\x04role\x12\x16\n" +
+	"\x06schema\x18\x03 \x01(\rR\x06schema\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\rR\x04kind\x12+\n" +
+	"\x03acl\x18\x05 \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\"Y\n" +
+	"\x0eLanguageAccess\x12\x1a\n" +
+	"\blanguage\x18\x01 \x01(\rR\blanguage\x12+\n" +
+	"\x03acl\x18\x02 \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\"P\n" +
+	"\n" +
+	"Membership\x12\x12\n" +
+	"\x04role\x18\x01 \x01(\rR\x04role\x12\x18\n" +
+	"\agrantor\x18\x02 \x01(\rR\agrantor\x12\x14\n" +
+	"\x05admin\x18\x03 \x01(\bR\x05admin\"b\n" +
 	"\n" +
 	"PrefixRule\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x0e\n" +
@@ -5591,13 +5985,14 @@ const file_catalog_proto_rawDesc = "" +
 	"\vBucketRange\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\rR\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\rR\x02hi\x12\x1a\n" +
-	"\bfragment\x18\x03 \x01(\rR\bfragment\"z\n" +
+	"\bfragment\x18\x03 \x01(\rR\bfragment\"\xa7\x01\n" +
 	"\x06Schema\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
-	"\acomment\x18\x05 \x01(\tR\acomment\"\xce\n" +
+	"\acomment\x18\x05 \x01(\tR\acomment\x12+\n" +
+	"\x03acl\x18\x06 \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\"\xfb\n" +
 	"\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
@@ -5638,7 +6033,8 @@ const file_catalog_proto_rawDesc = "" +
 	"statistics\x12+\n" +
 	"\x04view\x18! \x01(\v2\x17.sherd.catalog.ViewRuleR\x04view\x122\n" +
 	"\btriggers\x18\" \x03(\v2\x16.sherd.catalog.TriggerR\btriggers\x12!\n" +
-	"\fkey_triggers\x18# \x01(\rR\vkeyTriggers\x1a:\n" +
+	"\fkey_triggers\x18# \x01(\rR\vkeyTriggers\x12+\n" +
+	"\x03acl\x18$ \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +
@@ -5722,7 +6118,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\binternal\x18\n" +
 	" \x01(\bR\binternal\x12\x14\n" +
 	"\x05value\x18\v \x01(\x12R\x05value\x12\x16\n" +
-	"\x06called\x18\f \x01(\bR\x06called\"\x93\x03\n" +
+	"\x06called\x18\f \x01(\bR\x06called\"\xc0\x03\n" +
 	"\x06Column\x12\x16\n" +
 	"\x06attnum\x18\x01 \x01(\x05R\x06attnum\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -5738,7 +6134,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\adropped\x18\v \x01(\bR\adropped\x12\x16\n" +
 	"\x06adding\x18\f \x01(\bR\x06adding\x12\x1a\n" +
 	"\bsequence\x18\r \x01(\rR\bsequence\x12+\n" +
-	"\x11statistics_target\x18\x0e \x01(\rR\x10statisticsTargetB\n" +
+	"\x11statistics_target\x18\x0e \x01(\rR\x10statisticsTarget\x12+\n" +
+	"\x03acl\x18\x0f \x01(\v2\x19.sherd.catalog.AccessListR\x03aclB\n" +
 	"\n" +
 	"\b_missing\"\xfc\x02\n" +
 	"\n" +
@@ -5791,7 +6188,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x06method\x18\x12 \x01(\tR\x06method\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaf\x04\n" +
 	"\x04Role\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
@@ -5810,7 +6207,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\vvalid_until\x18\f \x01(\tR\n" +
 	"validUntil\x12=\n" +
 	"\bsettings\x18\r \x03(\v2!.sherd.catalog.Role.SettingsEntryR\bsettings\x12\x18\n" +
-	"\acomment\x18\x0e \x01(\tR\acomment\x1a;\n" +
+	"\acomment\x18\x0e \x01(\tR\acomment\x126\n" +
+	"\tmember_of\x18\x0f \x03(\v2\x19.sherd.catalog.MembershipR\bmemberOf\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa0\x03\n" +
@@ -5959,7 +6357,7 @@ const file_catalog_proto_rawDesc = "" +
 	"statistics\x12)\n" +
 	"\x04type\x18\r \x01(\v2\x13.sherd.catalog.TypeH\x00R\x04type\x125\n" +
 	"\bfunction\x18\x0e \x01(\v2\x17.sherd.catalog.FunctionH\x00R\bfunctionB\x06\n" +
-	"\x04kind\"\x85\x02\n" +
+	"\x04kind\"\xb2\x02\n" +
 	"\x04Type\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -5969,7 +6367,9 @@ const file_catalog_proto_rawDesc = "" +
 	"\acomment\x18\x06 \x01(\tR\acomment\x12\x12\n" +
 	"\x04kind\x18\a \x01(\rR\x04kind\x120\n" +
 	"\x06labels\x18\b \x03(\v2\x18.sherd.catalog.EnumLabelR\x06labels\x12-\n" +
-	"\x06domain\x18\t \x01(\v2\x15.sherd.catalog.DomainR\x06domain\"\xba\x01\n" +
+	"\x06domain\x18\t \x01(\v2\x15.sherd.catalog.DomainR\x06domain\x12+\n" +
+	"\x03acl\x18\n" +
+	" \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\"\xba\x01\n" +
 	"\x06Domain\x12\x12\n" +
 	"\x04base\x18\x01 \x01(\rR\x04base\x12\x16\n" +
 	"\x06typmod\x18\x02 \x01(\x11R\x06typmod\x12\x1c\n" +
@@ -5981,7 +6381,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
 	"\x04rank\x18\x03 \x01(\fR\x04rank\x12\x14\n" +
-	"\x05order\x18\x04 \x01(\x02R\x05order\"\x9f\x05\n" +
+	"\x05order\x18\x04 \x01(\x02R\x05order\"\xcc\x05\n" +
 	"\bFunction\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -6009,7 +6409,8 @@ const file_catalog_proto_rawDesc = "" +
 	"\x06source\x18\x15 \x01(\tR\x06source\x12\x12\n" +
 	"\x04body\x18\x16 \x03(\tR\x04body\x12*\n" +
 	"\x04uses\x18\x17 \x03(\v2\x16.sherd.catalog.ViewUseR\x04uses\x12\x16\n" +
-	"\x06atomic\x18\x18 \x01(\bR\x06atomic\"|\n" +
+	"\x06atomic\x18\x18 \x01(\bR\x06atomic\x12+\n" +
+	"\x03acl\x18\x19 \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\"|\n" +
 	"\bArgument\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04mode\x18\x02 \x01(\rR\x04mode\x12\x12\n" +
@@ -6033,7 +6434,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),              // 0: sherd.catalog.Entry
 	(*Prepare)(nil),            // 1: sherd.catalog.Prepare
@@ -6048,54 +6449,59 @@ var file_catalog_proto_goTypes = []any{
 	(*Allocate)(nil),           // 10: sherd.catalog.Allocate
 	(*Cluster)(nil),            // 11: sherd.catalog.Cluster
 	(*Database)(nil),           // 12: sherd.catalog.Database
-	(*PrefixRule)(nil),         // 13: sherd.catalog.PrefixRule
-	(*Pin)(nil),                // 14: sherd.catalog.Pin
-	(*Fragment)(nil),           // 15: sherd.catalog.Fragment
-	(*BucketMap)(nil),          // 16: sherd.catalog.BucketMap
-	(*BucketRange)(nil),        // 17: sherd.catalog.BucketRange
-	(*Schema)(nil),             // 18: sherd.catalog.Schema
-	(*Table)(nil),              // 19: sherd.catalog.Table
-	(*Trigger)(nil),            // 20: sherd.catalog.Trigger
-	(*ViewRule)(nil),           // 21: sherd.catalog.ViewRule
-	(*ViewUse)(nil),            // 22: sherd.catalog.ViewUse
-	(*ExtendedStatistics)(nil), // 23: sherd.catalog.ExtendedStatistics
-	(*Hot)(nil),                // 24: sherd.catalog.Hot
-	(*Counter)(nil),            // 25: sherd.catalog.Counter
-	(*HotDocument)(nil),        // 26: sherd.catalog.HotDocument
-	(*Segment)(nil),            // 27: sherd.catalog.Segment
-	(*Sequence)(nil),           // 28: sherd.catalog.Sequence
-	(*Column)(nil),             // 29: sherd.catalog.Column
-	(*Constraint)(nil),         // 30: sherd.catalog.Constraint
-	(*Reference)(nil),          // 31: sherd.catalog.Reference
-	(*Index)(nil),              // 32: sherd.catalog.Index
-	(*Role)(nil),               // 33: sherd.catalog.Role
-	(*Node)(nil),               // 34: sherd.catalog.Node
-	(*Authority)(nil),          // 35: sherd.catalog.Authority
-	(*JoinToken)(nil),          // 36: sherd.catalog.JoinToken
-	(*Job)(nil),                // 37: sherd.catalog.Job
-	(*Move)(nil),               // 38: sherd.catalog.Move
-	(*MovedSegment)(nil),       // 39: sherd.catalog.MovedSegment
-	(*Resegment)(nil),          // 40: sherd.catalog.Resegment
-	(*MoveStep)(nil),           // 41: sherd.catalog.MoveStep
-	(*Removal)(nil),            // 42: sherd.catalog.Removal
-	(*Record)(nil),             // 43: sherd.catalog.Record
-	(*EndedMove)(nil),          // 44: sherd.catalog.EndedMove
-	(*Snapshot)(nil),           // 45: sherd.catalog.Snapshot
-	(*IDCounter)(nil),          // 46: sherd.catalog.IDCounter
-	(*Object)(nil),             // 47: sherd.catalog.Object
-	(*Type)(nil),               // 48: sherd.catalog.Type
-	(*Domain)(nil),             // 49: sherd.catalog.Domain
-	(*EnumLabel)(nil),          // 50: sherd.catalog.EnumLabel
-	(*Function)(nil),           // 51: sherd.catalog.Function
-	(*Argument)(nil),           // 52: sherd.catalog.Argument
-	(*Statistics)(nil),         // 53: sherd.catalog.Statistics
-	nil,                        // 54: sherd.catalog.Cluster.SettingsEntry
-	nil,                        // 55: sherd.catalog.Database.SettingsEntry
-	nil,                        // 56: sherd.catalog.Table.OptionsEntry
-	nil,                        // 57: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                        // 58: sherd.catalog.Index.OptionsEntry
-	nil,                        // 59: sherd.catalog.Role.SettingsEntry
-	nil,                        // 60: sherd.catalog.Node.LabelsEntry
+	(*AccessList)(nil),         // 13: sherd.catalog.AccessList
+	(*AccessItem)(nil),         // 14: sherd.catalog.AccessItem
+	(*DefaultAccess)(nil),      // 15: sherd.catalog.DefaultAccess
+	(*LanguageAccess)(nil),     // 16: sherd.catalog.LanguageAccess
+	(*Membership)(nil),         // 17: sherd.catalog.Membership
+	(*PrefixRule)(nil),         // 18: sherd.catalog.PrefixRule
+	(*Pin)(nil),                // 19: sherd.catalog.Pin
+	(*Fragment)(nil),           // 20: sherd.catalog.Fragment
+	(*BucketMap)(nil),          // 21: sherd.catalog.BucketMap
+	(*BucketRange)(nil),        // 22: sherd.catalog.BucketRange
+	(*Schema)(nil),             // 23: sherd.catalog.Schema
+	(*Table)(nil),              // 24: sherd.catalog.Table
+	(*Trigger)(nil),            // 25: sherd.catalog.Trigger
+	(*ViewRule)(nil),           // 26: sherd.catalog.ViewRule
+	(*ViewUse)(nil),            // 27: sherd.catalog.ViewUse
+	(*ExtendedStatistics)(nil), // 28: sherd.catalog.ExtendedStatistics
+	(*Hot)(nil),                // 29: sherd.catalog.Hot
+	(*Counter)(nil),            // 30: sherd.catalog.Counter
+	(*HotDocument)(nil),        // 31: sherd.catalog.HotDocument
+	(*Segment)(nil),            // 32: sherd.catalog.Segment
+	(*Sequence)(nil),           // 33: sherd.catalog.Sequence
+	(*Column)(nil),             // 34: sherd.catalog.Column
+	(*Constraint)(nil),         // 35: sherd.catalog.Constraint
+	(*Reference)(nil),          // 36: sherd.catalog.Reference
+	(*Index)(nil),              // 37: sherd.catalog.Index
+	(*Role)(nil),               // 38: sherd.catalog.Role
+	(*Node)(nil),               // 39: sherd.catalog.Node
+	(*Authority)(nil),          // 40: sherd.catalog.Authority
+	(*JoinToken)(nil),          // 41: sherd.catalog.JoinToken
+	(*Job)(nil),                // 42: sherd.catalog.Job
+	(*Move)(nil),               // 43: sherd.catalog.Move
+	(*MovedSegment)(nil),       // 44: sherd.catalog.MovedSegment
+	(*Resegment)(nil),          // 45: sherd.catalog.Resegment
+	(*MoveStep)(nil),           // 46: sherd.catalog.MoveStep
+	(*Removal)(nil),            // 47: sherd.catalog.Removal
+	(*Record)(nil),             // 48: sherd.catalog.Record
+	(*EndedMove)(nil),          // 49: sherd.catalog.EndedMove
+	(*Snapshot)(nil),           // 50: sherd.catalog.Snapshot
+	(*IDCounter)(nil),          // 51: sherd.catalog.IDCounter
+	(*Object)(nil),             // 52: sherd.catalog.Object
+	(*Type)(nil),               // 53: sherd.catalog.Type
+	(*Domain)(nil),             // 54: sherd.catalog.Domain
+	(*EnumLabel)(nil),          // 55: sherd.catalog.EnumLabel
+	(*Function)(nil),           // 56: sherd.catalog.Function
+	(*Argument)(nil),           // 57: sherd.catalog.Argument
+	(*Statistics)(nil),         // 58: sherd.catalog.Statistics
+	nil,                        // 59: sherd.catalog.Cluster.SettingsEntry
+	nil,                        // 60: sherd.catalog.Database.SettingsEntry
+	nil,                        // 61: sherd.catalog.Table.OptionsEntry
+	nil,                        // 62: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                        // 63: sherd.catalog.Index.OptionsEntry
+	nil,                        // 64: sherd.catalog.Role.SettingsEntry
+	nil,                        // 65: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -6107,69 +6513,81 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	47, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	52, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	54, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
-	15, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
-	16, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	55, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
-	14, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
-	13, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
-	17, // 18: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
-	29, // 19: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	30, // 20: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	32, // 21: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	56, // 22: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	57, // 23: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	28, // 24: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
-	24, // 25: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
-	27, // 26: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
-	13, // 27: sherd.catalog.Table.prefixes:type_name -> sherd.catalog.PrefixRule
-	23, // 28: sherd.catalog.Table.statistics:type_name -> sherd.catalog.ExtendedStatistics
-	21, // 29: sherd.catalog.Table.view:type_name -> sherd.catalog.ViewRule
-	20, // 30: sherd.catalog.Table.triggers:type_name -> sherd.catalog.Trigger
-	22, // 31: sherd.catalog.ViewRule.uses:type_name -> sherd.catalog.ViewUse
-	25, // 32: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
-	26, // 33: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
-	31, // 34: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	58, // 35: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	59, // 36: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	60, // 37: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	41, // 38: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	40, // 39: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
-	39, // 40: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
-	27, // 41: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
-	44, // 42: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	38, // 43: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	47, // 44: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	46, // 45: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 46: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 47: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 48: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 49: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 50: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	18, // 51: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	19, // 52: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	33, // 53: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	34, // 54: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	37, // 55: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	35, // 56: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	36, // 57: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	43, // 58: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	53, // 59: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
-	48, // 60: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
-	51, // 61: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
-	50, // 62: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
-	49, // 63: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
-	30, // 64: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
-	52, // 65: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
-	22, // 66: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
-	67, // [67:67] is the sub-list for method output_type
-	67, // [67:67] is the sub-list for method input_type
-	67, // [67:67] is the sub-list for extension type_name
-	67, // [67:67] is the sub-list for extension extendee
-	0,  // [0:67] is the sub-list for field type_name
+	59, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	20, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
+	21, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
+	60, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	19, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
+	18, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
+	13, // 18: sherd.catalog.Database.acl:type_name -> sherd.catalog.AccessList
+	15, // 19: sherd.catalog.Database.default_acls:type_name -> sherd.catalog.DefaultAccess
+	16, // 20: sherd.catalog.Database.languages:type_name -> sherd.catalog.LanguageAccess
+	14, // 21: sherd.catalog.AccessList.items:type_name -> sherd.catalog.AccessItem
+	13, // 22: sherd.catalog.DefaultAccess.acl:type_name -> sherd.catalog.AccessList
+	13, // 23: sherd.catalog.LanguageAccess.acl:type_name -> sherd.catalog.AccessList
+	22, // 24: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
+	13, // 25: sherd.catalog.Schema.acl:type_name -> sherd.catalog.AccessList
+	34, // 26: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	35, // 27: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	37, // 28: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	61, // 29: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	62, // 30: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	33, // 31: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	29, // 32: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
+	32, // 33: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
+	18, // 34: sherd.catalog.Table.prefixes:type_name -> sherd.catalog.PrefixRule
+	28, // 35: sherd.catalog.Table.statistics:type_name -> sherd.catalog.ExtendedStatistics
+	26, // 36: sherd.catalog.Table.view:type_name -> sherd.catalog.ViewRule
+	25, // 37: sherd.catalog.Table.triggers:type_name -> sherd.catalog.Trigger
+	13, // 38: sherd.catalog.Table.acl:type_name -> sherd.catalog.AccessList
+	27, // 39: sherd.catalog.ViewRule.uses:type_name -> sherd.catalog.ViewUse
+	30, // 40: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
+	31, // 41: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
+	13, // 42: sherd.catalog.Column.acl:type_name -> sherd.catalog.AccessList
+	36, // 43: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	63, // 44: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	64, // 45: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	17, // 46: sherd.catalog.Role.member_of:type_name -> sherd.catalog.Membership
+	65, // 47: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	46, // 48: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	45, // 49: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
+	44, // 50: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
+	32, // 51: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
+	49, // 52: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	43, // 53: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	52, // 54: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	51, // 55: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 56: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 57: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 58: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 59: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 60: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	23, // 61: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	24, // 62: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	38, // 63: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	39, // 64: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	42, // 65: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	40, // 66: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	41, // 67: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	48, // 68: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	58, // 69: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	53, // 70: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
+	56, // 71: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
+	55, // 72: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
+	54, // 73: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
+	13, // 74: sherd.catalog.Type.acl:type_name -> sherd.catalog.AccessList
+	35, // 75: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
+	57, // 76: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
+	27, // 77: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
+	13, // 78: sherd.catalog.Function.acl:type_name -> sherd.catalog.AccessList
+	79, // [79:79] is the sub-list for method output_type
+	79, // [79:79] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -6189,8 +6607,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[29].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[47].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[34].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[52].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -6211,7 +6629,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   61,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -83,6 +83,8 @@ const (
 	Triggers uint32 = 2
 	// AccessMethods: indexes of the access methods hash, gin, brin and spgist.
 	AccessMethods uint32 = 2
+	// Privileges: access lists, and members of roles.
+	Privileges uint32 = 2
 )
 
 // Newest is the newest version that this release knows.

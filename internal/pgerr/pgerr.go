@@ -18,6 +18,8 @@ import (
 const (
 	SuccessfulCompletion          = "00000"
 	Warning                       = "01000"
+	PrivilegeNotRevoked           = "01006"
+	PrivilegeNotGranted           = "01007"
 	NoData                        = "02000"
 	ConnectionFailure             = "08006"
 	ProtocolViolation             = "08P01"
@@ -80,6 +82,8 @@ const (
 	StatementCompletionUnknown    = "40003"
 	DeadlockDetected              = "40P01"
 	InsufficientPrivilege         = "42501"
+	InvalidGrantOperation         = "0LP01"
+	InvalidGrantor                = "0L000"
 	SyntaxError                   = "42601"
 	InvalidName                   = "42602"
 	NameTooLong                   = "42622"

@@ -17,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/outline"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -44,7 +45,7 @@ func newAdviser(e *Environment, table catalog.OID) (*adviser, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !v.Role(e.Role).Owns(v.Database(e.Names.Database.OID), t.Owner):
+	case !privilege.Owns(v, e.Names.Database.OID, e.Role, t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case t.PrimaryKey() == nil:
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState,

@@ -68,11 +68,11 @@ func (e *Environment) mayCheck(function string) error {
 		return pgerr.Unsupported("sherd.check() cannot run here")
 	}
 	view := e.View()
-	d, me := view.Database(e.Names.Database.OID), view.Role(e.Role)
+	d := view.Database(e.Names.Database.OID)
 	if d == nil {
 		return pgerr.New(pgerr.InvalidCatalogName, "database with OID %d does not exist", e.Names.Database.OID)
 	}
-	if me == nil || !me.Superuser && me.OID != d.Owner {
+	if !e.subject().Acts(d.Owner) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", function).
 			WithHint("Superusers and the owner of the database may check it.")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/tx"
@@ -107,9 +108,14 @@ func (e *Environment) author(why string) catalog.Author {
 	return catalog.Author{Who: e.roleName(), Why: why, Micros: time.Now().UnixMicro()}
 }
 
+// subject returns the role whose privileges are checked.
+func (e *Environment) subject() *privilege.Subject {
+	return privilege.Of(e.View(), e.Names.Database.OID, e.Role)
+}
+
 // administrate returns an error unless the role may administrate the cluster's nodes.
 func (e *Environment) administrate(function string) error {
-	if me := e.View().Role(e.Role); me == nil || !me.Superuser {
+	if !e.subject().Superuser() {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", function).
 			WithHint("Only superusers may administrate the cluster's nodes.")
 	}
@@ -118,8 +124,7 @@ func (e *Environment) administrate(function string) error {
 
 // reshape returns an error unless the role may change where buckets lie.
 func (e *Environment) reshape(function string) error {
-	me := e.View().Role(e.Role)
-	if me == nil || !me.Superuser && me.Name != catalog.AdminRoleName {
+	if !e.subject().Admin() {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", function).
 			WithHint("Only superusers and the role %s may change where buckets lie.", catalog.AdminRoleName)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -123,7 +124,7 @@ func hotTable(e *Environment, function string, oid catalog.OID, id string) (*cat
 	if err := e.mayDefine(name, t.OID); err != nil {
 		return nil, err
 	}
-	if !view.Role(e.Role).Owns(view.Database(database), t.Owner) {
+	if !privilege.Owns(view, database, e.Role, t.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	}
 	return t, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/ddl"
 	"github.com/sherddb/sherd/sql/forward"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -91,7 +92,7 @@ func (e *Environment) owned(function string, oid catalog.OID) (*catalog.Table, e
 		return nil, pgerr.Unsupported("%s cannot run here", function)
 	case err != nil:
 		return nil, err
-	case !v.Role(e.Role).Owns(v.Database(e.Names.Database.OID), t.Owner):
+	case !privilege.Owns(v, e.Names.Database.OID, e.Role, t.Owner):
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	case e.Tx != nil && e.Tx.Modes.ReadOnly:
 		return nil, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", function)

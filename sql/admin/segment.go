@@ -9,6 +9,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/ddl"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -161,7 +162,7 @@ func segmentedTable(e *Environment, function string, table catalog.OID) (*catalo
 	if err != nil {
 		return nil, err
 	}
-	if !e.View().Role(e.Role).Owns(e.View().Database(e.Names.Database.OID), t.Owner) {
+	if !privilege.Owns(e.View(), e.Names.Database.OID, e.Role, t.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	}
 	return t, nil

@@ -18,7 +18,7 @@ var transactions = []Function{
 // had decided.
 func resolveTransaction(e *Environment, a []types.Datum) error {
 	name, decision := a[0].S, a[1].S
-	if me := e.View().Role(e.Role); me == nil || !me.Superuser {
+	if !e.subject().Superuser() {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function resolve_transaction").
 			WithHint("Only superusers may resolve transactions.")
 	}

@@ -14,6 +14,7 @@ import (
 // none.
 func (s *scope) arbiters(oc *query.OnConflict, in *pg_query.InferClause, exprs *tableExprs) error {
 	t := s.q.Rels[s.q.Result].Table
+	oc.Named = in != nil
 	switch {
 	case in == nil:
 		oc.Primary = true

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
 )
 
@@ -163,6 +164,11 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 	if rv.Schemaname != "" {
 		schemas, shown = []string{rv.Schemaname}, rv.Schemaname+"."+rv.Relname
 	}
+	if rv.Schemaname != "" {
+		if err := s.ctx.usesSchema(rv.Schemaname); err != nil {
+			return nil, "", pgerr.From(err).At(s.pos(rv.Location))
+		}
+	}
 	for _, schema := range schemas {
 		t, r := s.relationIn(schema, rv.Relname)
 		if t != nil && t.Kind == catalog.KindParts && !s.ctx.Storage {
@@ -187,6 +193,14 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 			WithHint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
 	}
 	return nil, "", e
+}
+
+// usesSchema returns an error unless the current role may find objects in a schema.
+func (ctx *Context) usesSchema(name string) error {
+	if ctx.User == 0 || ctx.Catalog == nil {
+		return nil
+	}
+	return privilege.Of(ctx.Catalog, ctx.Database, ctx.User).UsesSchema(name)
 }
 
 // relOf returns the range table entry of a relation of the catalog.

@@ -210,6 +210,9 @@ func (s *scope) qualified(name []string, loc int32) (schema, base string, err er
 	if !s.schemaExists(name[0]) {
 		return "", "", s.errorf(loc, pgerr.InvalidSchemaName, "schema %q does not exist", name[0])
 	}
+	if err := s.ctx.usesSchema(name[0]); err != nil {
+		return "", "", pgerr.From(err).At(s.pos(loc))
+	}
 	return name[0], name[1], nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/parse"
@@ -44,11 +45,19 @@ func inlinable(s *scope, p *query.Proc) *catalog.Function {
 		return nil
 	}
 	f := catalog.FunctionByOID(s.ctx.Catalog, p.OID)
-	if f == nil || f.Kind != 'f' || p.Variadic == types.Any || f.SecurityDefiner || len(f.Settings) > 0 ||
+	if f == nil || !forAll(f) || f.Kind != 'f' || p.Variadic == types.Any || f.SecurityDefiner || len(f.Settings) > 0 ||
 		slices.Contains(s.inlining, f.OID) {
 		return nil
 	}
 	return f
+}
+
+// forAll reports whether all roles may call a function. The calls of other functions stay in queries,
+// so that they are checked.
+func forAll(f *catalog.Function) bool {
+	return f.ACL == nil || slices.ContainsFunc(f.ACL, func(x acl.Item) bool {
+		return x.Grantee == acl.Public && x.Mode&acl.Execute != 0
+	})
 }
 
 // Planned makes the functions in expressions that a context analyzes be inlined. Their texts are

@@ -39,6 +39,7 @@ func (s *scope) insert(in *pg_query.InsertStmt) error {
 	if err != nil {
 		return err
 	}
+	s.q.Rels[s.q.Result].Named.Given = columns
 	if err := s.insertDefaults(columns, exprs); err != nil {
 		return err
 	}

@@ -97,6 +97,7 @@ func lockAll(q *query.Query, lock query.RowLock) error {
 				lock.Rels = append(lock.Rels, i)
 				continue
 			}
+			r.Named.Locked = true
 			if err := lockAll(r.Subquery, lock); err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ type Context struct {
 	Database catalog.OID
 	// SearchPath lists existing schemas in order. pg_catalog is searched first unless it is listed.
 	SearchPath []string
-	User       catalog.OID // the current role
+	User       catalog.OID // the current role, which may not use all schemas; 0: it may
 	// Source is the text that locations in the parse tree refer to.
 	Source string
 	// Env is used to parse literals: time zone, date order, names of reg* constants (RegIn).

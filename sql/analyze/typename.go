@@ -119,6 +119,9 @@ func (s *scope) typeName(t *pg_query.TypeName) (types.OID, int32, error) {
 		if !s.schemaExists(name[0]) {
 			return 0, 0, s.errorf(t.Location, pgerr.InvalidSchemaName, "schema %q does not exist", name[0])
 		}
+		if err := s.ctx.usesSchema(name[0]); err != nil {
+			return 0, 0, pgerr.From(err).At(s.pos(t.Location))
+		}
 		typ = s.lookupType(name[0], name[1])
 	default:
 		return 0, 0, s.errorf(t.Location, pgerr.SyntaxError, "improper qualified name (too many dotted names): %s",

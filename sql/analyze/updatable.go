@@ -340,6 +340,7 @@ func (t *viewTarget) restrict(s *scope) error {
 	if t == nil {
 		return nil
 	}
+	t.note(s)
 	if s.q.Command != query.Insert {
 		s.q.Where = t.where(s.q.Where)
 	}
@@ -368,6 +369,27 @@ func (t *viewTarget) restrict(s *scope) error {
 	slices.Reverse(options)
 	s.q.Checks = append(slices.Clip(s.q.Checks), options...)
 	return nil
+}
+
+// note keeps which columns of the view the text names, for privileges.
+func (t *viewTarget) note(s *scope) {
+	r := s.q.Rels[s.q.Result]
+	n := &r.Named
+	for range r.Table.Columns {
+		n.Below = append(n.Below, -1)
+	}
+	for i, e := range t.columns {
+		if v, ok := e.(*query.Var); ok && v.Col >= 0 && n.Below[v.Col] < 0 {
+			n.Below[v.Col] = i
+		}
+	}
+	for _, col := range query.ColumnsRead(s.q, s.q.Result) {
+		if col >= 0 && n.Below[col] >= 0 {
+			n.View = append(n.View, n.Below[col])
+			continue
+		}
+		n.View = append(n.View, query.ColWholeRow) // of an expression of the view, or of a whole row
+	}
 }
 
 // where returns the condition of a write: those of the views, and that of the statement. A barrier

@@ -355,7 +355,10 @@ func (d *draft) changeOwner(spec *pg_query.RoleSpec) error {
 	if !d.owns(d.t.Owner) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", d.t.Name)
 	}
-	d.t.Owner = role.OID
+	if _, err := newOwnerIn(d.change, spec, d.t.Owner, d.t.Schema); err != nil {
+		return err
+	}
+	giveTable(d.t, role.OID)
 	if err := d.moveParts(d.t); err != nil {
 		return err
 	}
@@ -364,7 +367,7 @@ func (d *draft) changeOwner(spec *pg_query.RoleSpec) error {
 			return err
 		}
 		s = s.Clone()
-		s.Owner = role.OID
+		giveTable(s, role.OID)
 		if err := d.ch.PutTable(s); err != nil {
 			return err
 		}

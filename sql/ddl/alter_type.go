@@ -34,7 +34,7 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 		return pgerr.Unsupported(`cannot alter type of column "%s" twice`, col.Name)
 	}
 	next := *col
-	if next.Type, next.Typmod, err = analyze.TypeName(d.analysis(), d.source, n.TypeName); err != nil {
+	if next.Type, next.Typmod, err = usableType(d.change, n.TypeName); err != nil {
 		if e := pgerr.From(err); e != nil {
 			e.Position = 0 // PostgreSQL reports no position here
 		}

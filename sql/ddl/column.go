@@ -8,7 +8,6 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
-	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -31,7 +30,7 @@ func (d *draft) column(n *pg_query.ColumnDef, added bool) error {
 	}
 	oid, typmod := serial, int32(-1)
 	if serial == 0 {
-		if oid, typmod, err = analyze.TypeName(d.analysis(), d.source, n.TypeName); err != nil {
+		if oid, typmod, err = usableType(d.change, n.TypeName); err != nil {
 			return err
 		}
 	}

@@ -79,6 +79,7 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 		OID: oid, Database: c.Database, Schema: schema.OID, Name: n.Relation.Relname, Owner: c.me.OID,
 		Kind: catalog.KindTable, StorageID: oid, NextAttNum: 1,
 	}
+	d.t.ACL = defaultACL(c, 'r', c.me.OID, schema.OID)
 	if err := d.elements(n); err != nil {
 		return nil, err
 	}

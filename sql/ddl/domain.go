@@ -32,9 +32,9 @@ func createDomain(r *runner, n *pg_query.CreateDomainStmt) error {
 			return err
 		}
 		t := &catalog.Type{Database: c.Database, Schema: s.OID, Name: name, Owner: c.me.OID, Kind: catalog.DomainType,
-			Domain: &catalog.Domain{}}
+			Domain: &catalog.Domain{}, ACL: defaultACL(c, 'T', c.me.OID, s.OID)}
 		d := t.Domain
-		if d.Base, d.Typmod, err = analyze.TypeName(c.analysis(), r.source, n.TypeName); err != nil {
+		if d.Base, d.Typmod, err = usableType(c, n.TypeName); err != nil {
 			return err
 		}
 		if err := checkBaseType(c, d.Base); err != nil {

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 )
 
@@ -409,8 +410,9 @@ func (c *change) tableToTruncate(rv *pg_query.RangeVar) (*catalog.Table, error) 
 		return nil, undefinedRelation(rv)
 	case f.index != nil || f.table.Kind != catalog.KindTable:
 		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
-	case !c.owns(f.table.Owner):
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)
+	}
+	if err := mayUse(c, f.table, acl.Truncate); err != nil {
+		return nil, err
 	}
 	return f.table, c.requireLocked(f.table)
 }

@@ -8,8 +8,10 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/refint"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -121,6 +123,9 @@ func (d *draft) addForeignKey(f pendingForeign) error {
 	if err := d.referredKey(parent, f.k, con.Reference); err != nil {
 		return err
 	}
+	if err := mayRefer(d, parent, con.Reference.Columns); err != nil {
+		return err
+	}
 	if len(con.Columns) != len(con.Reference.Columns) {
 		return pgerr.New(pgerr.InvalidForeignKey,
 			"number of referencing and referenced columns for foreign key disagree")
@@ -137,6 +142,20 @@ func (d *draft) addForeignKey(f pendingForeign) error {
 	d.t.Constraints = append(d.t.Constraints, con)
 	if con.Valid {
 		d.proofs = append(d.proofs, con.OID)
+	}
+	return nil
+}
+
+// mayRefer returns an error unless the role may refer to columns of a table.
+func mayRefer(d *draft, parent *catalog.Table, columns []int16) error {
+	me := subject(d.change)
+	if parent.OID == d.t.OID || me.Relation(parent, acl.References, true) != 0 {
+		return nil
+	}
+	for _, att := range columns {
+		if c := parent.ColumnByNum(att); c == nil || me.Column(parent, c, acl.References, true) == 0 {
+			return privilege.Denied(parent)
+		}
 	}
 	return nil
 }
@@ -170,8 +189,6 @@ func (d *draft) referredTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is an index`, rv.Relname)
 	case f.table.Kind != catalog.KindTable:
 		return nil, pgerr.New(pgerr.WrongObjectType, `referenced relation "%s" is not a table`, rv.Relname)
-	case !d.owns(f.table.Owner):
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)
 	}
 	return f.table, d.requireLocked(f.table)
 }

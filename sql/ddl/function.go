@@ -7,9 +7,11 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/function"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/types"
@@ -121,6 +123,10 @@ func (d *functionDraft) options() error {
 
 // checkLanguage returns an error if functions cannot be written in a language.
 func checkLanguage(c *change, name string) error {
+	oid, trusted := privilege.LanguageOID(name)
+	if trusted && subject(c).Language(oid, acl.Usage) == 0 {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for language %s", name)
+	}
 	switch name {
 	case function.SQL:
 		return nil
@@ -305,7 +311,7 @@ func (d *functionDraft) replace() error {
 	}
 	if old == nil {
 		oid, err := d.newOID()
-		f.OID = oid
+		f.OID, f.ACL = oid, defaultACL(d.change, 'f', f.Owner, f.Schema)
 		return err
 	}
 	if !d.n.Replace {
@@ -318,7 +324,7 @@ func (d *functionDraft) replace() error {
 		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").
 			WithDetail(`"%s" is a %s.`, f.Name, routineWord(old.Kind))
 	}
-	f.OID, f.Owner, f.Comment = old.OID, old.Owner, old.Comment
+	f.OID, f.Owner, f.Comment, f.ACL = old.OID, old.Owner, old.Comment, old.ACL
 	return d.keepsSignature(old)
 }
 

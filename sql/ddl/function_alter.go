@@ -220,11 +220,11 @@ func placeRoutine(c *change, f *catalog.Function, schema catalog.OID, name strin
 
 func routineOwner(r *runner, n *pg_query.AlterOwnerStmt) error {
 	return changeRoutine(r, n.ObjectType, n.Object.GetObjectWithArgs(), func(c *change, f *catalog.Function) error {
-		role, err := c.newOwner(n.Newowner)
+		role, err := newOwnerIn(c, n.Newowner, f.Owner, f.Schema)
 		if err != nil {
 			return err
 		}
-		f.Owner = role.OID
+		f.ACL, f.Owner = f.ACL.WithOwner(f.Owner, role.OID), role.OID
 		return nil
 	})
 }

@@ -85,6 +85,9 @@ func isVariadicType(t types.OID) bool {
 // argumentType reads the type of a parameter.
 func (d *functionDraft) argumentType(p *pg_query.FunctionParameter, a *catalog.Argument) error {
 	oid, relation, converted, err := analyze.RoutineType(d.analysis(), d.source, p.ArgType)
+	if err == nil {
+		err = mayUseType(d.change, oid)
+	}
 	if err != nil {
 		return undefinedType(err, "type %s does not exist", p.ArgType)
 	}
@@ -168,6 +171,9 @@ func (d *functionDraft) result(outputs []types.OID) error {
 		}
 	case t != nil:
 		oid, relation, converted, err := analyze.RoutineType(d.analysis(), d.source, t)
+		if err == nil {
+			err = mayUseType(d.change, oid)
+		}
 		if err != nil {
 			return undefinedType(err, `type "%s" does not exist`, t)
 		}

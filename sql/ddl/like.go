@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/pgcatalog"
@@ -83,8 +84,9 @@ func (d *draft) likeTable(rv *pg_query.RangeVar) (*catalog.Table, error) {
 	case f.kind() != "table" && f.kind() != "view":
 		return nil, pgerr.New(pgerr.WrongObjectType, `relation "%s" is invalid in LIKE clause`, rv.Relname).
 			WithDetail("This operation is not supported for %s.", kindPlural(f.kind())).At(d.pos(rv.Location))
-	case !d.owns(f.table.Owner):
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", f.table.Name)
+	}
+	if err := mayUse(d.change, f.table, acl.Select); err != nil {
+		return nil, err
 	}
 	return f.table, d.ch.Require(f.table.OID)
 }

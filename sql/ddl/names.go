@@ -9,8 +9,10 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 )
 
 // maxName is NAMEDATALEN - 1.
@@ -41,6 +43,9 @@ func (c *change) lookup(rv *pg_query.RangeVar) (found, error) {
 		return found{}, err
 	}
 	if rv.Schemaname != "" {
+		if err := subject(c).UsesSchema(rv.Schemaname); err != nil {
+			return found{}, err
+		}
 		f, ok := c.lookupIn(rv.Schemaname, rv.Relname)
 		if !ok {
 			return found{}, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, rv.Schemaname)
@@ -151,6 +156,9 @@ func (c *change) target(rv *pg_query.RangeVar) (*catalog.Schema, error) {
 		}
 	}
 	s, err := c.schemaToFill(name, rv.Relname)
+	if pgerr.Is(err, pgerr.InsufficientPrivilege) && !catalog.IsBuiltinSchema(name) {
+		return nil, pgerr.From(err).At(c.pos(rv.Location))
+	}
 	if err != nil && rv.Schemaname != "" && pgerr.Is(err, pgerr.InvalidSchemaName) {
 		pgerr.From(err).At(c.pos(rv.Location))
 	}
@@ -170,10 +178,15 @@ func (c *change) schemaToFill(name, object string) (*catalog.Schema, error) {
 	if s == nil {
 		return nil, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, name)
 	}
-	if !c.owns(s.Owner) {
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", name)
+	return s, mayCreateInSchema(subject(c), s)
+}
+
+// mayCreateInSchema returns an error unless a role may create objects in a schema.
+func mayCreateInSchema(me *privilege.Subject, s *catalog.Schema) error {
+	if me.Schema(s, acl.Create) == 0 {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", s.Name)
 	}
-	return s, nil
+	return nil
 }
 
 // makeName joins the parts of a generated name, each truncated to fit, as makeObjectName does.

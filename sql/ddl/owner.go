@@ -4,7 +4,9 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/privilege"
 )
 
 // setSchema is ALTER TABLE … SET SCHEMA.
@@ -116,6 +118,12 @@ func (c *change) schemaOwner(name string, spec *pg_query.RoleSpec) error {
 		return err
 	}
 	s = s.Clone()
+	if role.OID != s.Owner {
+		if err := c.mayCreateIn(c.view.Database(c.Database)); err != nil {
+			return err
+		}
+	}
+	s.ACL = privilege.SchemaList(s).WithOwner(s.Owner, role.OID)
 	s.Owner = role.OID
 	return c.ch.PutSchema(s)
 }
@@ -136,12 +144,29 @@ func (c *change) databaseOwner(name string, spec *pg_query.RoleSpec) error {
 		return err
 	}
 	d = d.Clone()
+	if role.OID != d.Owner && !c.me.Superuser && !c.me.CreateDB {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to change owner of database")
+	}
+	d.ACL = d.ACL.WithOwner(d.Owner, role.OID)
 	d.Owner = role.OID
 	return c.ch.PutDatabase(d)
 }
 
+// subject returns the current role with what it may do.
+func subject(c *change) *privilege.Subject { return privilege.Of(c.view, c.Database, c.Role) }
+
+// mayUse returns an error unless the role has one of the privileges on a relation.
+func mayUse(c *change, t *catalog.Table, anyOf acl.Mode) error {
+	if subject(c).Relation(t, anyOf, true) == 0 {
+		return privilege.Denied(t)
+	}
+	return nil
+}
+
 // owns reports whether the role has the rights of an owner.
-func (c *change) owns(owner catalog.OID) bool { return c.me.Owns(c.view.Database(c.Database), owner) }
+func (c *change) owns(owner catalog.OID) bool {
+	return privilege.Owns(c.view, c.Database, c.me.OID, owner)
+}
 
 func (c *change) mustOwn(t *catalog.Table) error {
 	if c.owns(t.Owner) {
@@ -170,7 +195,7 @@ func (c *change) mustOwnSchema(s *catalog.Schema) error {
 }
 
 func (c *change) mustOwnDatabase(d *catalog.Database) error {
-	if !c.me.Superuser && d.Owner != c.me.OID {
+	if !c.owns(d.Owner) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of database %s", d.Name)
 	}
 	return nil
@@ -178,7 +203,7 @@ func (c *change) mustOwnDatabase(d *catalog.Database) error {
 
 // mayCreateIn returns an error unless the role may create schemas in the database.
 func (c *change) mayCreateIn(d *catalog.Database) error {
-	if !c.me.Superuser && d.Owner != c.me.OID {
+	if subject(c).OnDatabase(d, acl.Create) == 0 {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %s", d.Name)
 	}
 	return nil
@@ -187,8 +212,12 @@ func (c *change) mayCreateIn(d *catalog.Database) error {
 // role finds the role that a RoleSpec names.
 func (c *change) role(spec *pg_query.RoleSpec) (*catalog.Role, error) {
 	switch spec.GetRoletype() {
-	case pg_query.RoleSpecType_ROLESPEC_CURRENT_ROLE, pg_query.RoleSpecType_ROLESPEC_CURRENT_USER,
-		pg_query.RoleSpecType_ROLESPEC_SESSION_USER:
+	case pg_query.RoleSpecType_ROLESPEC_CURRENT_ROLE, pg_query.RoleSpecType_ROLESPEC_CURRENT_USER:
+		return c.me, nil
+	case pg_query.RoleSpecType_ROLESPEC_SESSION_USER:
+		if r := c.view.Role(c.SessionRole); r != nil {
+			return r, nil
+		}
 		return c.me, nil
 	case pg_query.RoleSpecType_ROLESPEC_PUBLIC:
 		return nil, pgerr.New(pgerr.UndefinedObject, `role "public" does not exist`)
@@ -200,15 +229,33 @@ func (c *change) role(spec *pg_query.RoleSpec) (*catalog.Role, error) {
 	return r, nil
 }
 
-// newOwner finds the role that becomes an owner. Another role than the current one needs a
-// superuser, because there are no memberships yet.
+// newOwner finds the role that becomes an owner. The current role must be a member of it.
 func (c *change) newOwner(spec *pg_query.RoleSpec) (*catalog.Role, error) {
 	r, err := c.role(spec)
 	if err != nil {
 		return nil, err
 	}
-	if r.OID != c.me.OID && !c.me.Superuser {
+	if !subject(c).Member(r.OID) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, `must be member of role "%s"`, r.Name)
 	}
 	return r, nil
+}
+
+// newOwnerIn is newOwner for an object in a schema, in which the new owner must be able to create it.
+func newOwnerIn(c *change, spec *pg_query.RoleSpec, old, schema catalog.OID) (*catalog.Role, error) {
+	role, err := c.newOwner(spec)
+	s := c.view.Schema(schema)
+	if err != nil || role.OID == old || c.me.Superuser || s == nil {
+		return role, err
+	}
+	return role, mayCreateInSchema(privilege.Of(c.view, c.Database, role.OID), s)
+}
+
+// giveTable makes a role the owner of a relation.
+func giveTable(t *catalog.Table, owner catalog.OID) {
+	t.ACL = t.ACL.WithOwner(t.Owner, owner)
+	for i := range t.Columns {
+		t.Columns[i].ACL = t.Columns[i].ACL.WithOwner(t.Owner, owner)
+	}
+	t.Owner = owner
 }

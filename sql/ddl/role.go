@@ -35,7 +35,8 @@ func (r *runner) createRole(n *pg_query.CreateRoleStmt) error {
 		role := &catalog.Role{
 			Name: n.Role, Inherit: true, ConnectionLimit: -1, Login: n.StmtType == pg_query.RoleStmtType_ROLESTMT_USER,
 		}
-		if err := c.roleOptions(role, n.Options); err != nil {
+		var members membersAtCreation
+		if err := c.roleOptions(role, n.Options, &members); err != nil {
 			return err
 		}
 		if err := c.mayMakeRole(role); err != nil {
@@ -52,7 +53,7 @@ func (r *runner) createRole(n *pg_query.CreateRoleStmt) error {
 			return err
 		}
 		role.OID = oid
-		return c.ch.PutRole(role)
+		return members.apply(c, role)
 	})
 }
 
@@ -74,7 +75,7 @@ func (c *change) mayMakeRole(role *catalog.Role) error {
 }
 
 // roleOptions applies the options after the role's name.
-func (c *change) roleOptions(role *catalog.Role, list []*pg_query.Node) error {
+func (c *change) roleOptions(role *catalog.Role, list []*pg_query.Node, members *membersAtCreation) error {
 	seen := map[string]bool{}
 	for _, node := range list {
 		e := node.GetDefElem()
@@ -98,8 +99,9 @@ func (c *change) roleOptions(role *catalog.Role, list []*pg_query.Node) error {
 		case "sysid":
 			c.notice(pgerr.SuccessfulCompletion, "SYSID can no longer be specified")
 		default:
-			err = pgerr.Unsupported("role memberships are not supported yet").
-				WithHint("Give each user the attributes it needs.")
+			if !members.option(e) {
+				err = pgerr.New(pgerr.InternalError, `option "%s" not recognized`, e.Defname)
+			}
 		}
 		if err != nil {
 			return err
@@ -178,7 +180,8 @@ func (r *runner) alterRole(n *pg_query.AlterRoleStmt) error {
 		}
 		was := role
 		role = role.Clone()
-		if err := c.roleOptions(role, n.Options); err != nil {
+		var members membersAtCreation
+		if err := c.roleOptions(role, n.Options, &members); err != nil {
 			return err
 		}
 		if was.Predefined() {
@@ -190,7 +193,16 @@ func (r *runner) alterRole(n *pg_query.AlterRoleStmt) error {
 		if err := c.mayAlterRole(was, n.Options); err != nil {
 			return err
 		}
-		return c.ch.PutRole(role)
+		list, err := rolesOf(c, members.members)
+		if err != nil {
+			return err
+		}
+		m := newMemberships(c)
+		m.roles[role.OID], m.order = role, []catalog.OID{role.OID}
+		if err := m.change1(role, list, n.Action >= 0); err != nil {
+			return err
+		}
+		return m.put()
 	})
 }
 
@@ -253,6 +265,7 @@ func (r *runner) dropRole(n *pg_query.DropRoleStmt) error {
 		if !c.me.Superuser && !c.me.CreateRole {
 			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to drop role")
 		}
+		var dropped []catalog.OID
 		for _, o := range n.Roles {
 			role, err := c.roleToDrop(o.GetRoleSpec())
 			if err != nil {
@@ -262,9 +275,13 @@ func (r *runner) dropRole(n *pg_query.DropRoleStmt) error {
 				}
 				return err
 			}
+			if err := checkUnused(c, role); err != nil {
+				return err
+			}
 			c.ch.DropRole(role.OID)
+			dropped = append(dropped, role.OID)
 		}
-		return nil
+		return forgetMembers(c, dropped)
 	})
 }
 
@@ -278,6 +295,8 @@ func (c *change) roleToDrop(spec *pg_query.RoleSpec) (*catalog.Role, error) {
 		return nil, err
 	case role.OID == c.me.OID:
 		return nil, pgerr.New(pgerr.ObjectInUse, "current user cannot be dropped")
+	case role.OID == c.SessionRole:
+		return nil, pgerr.New(pgerr.ObjectInUse, "session user cannot be dropped")
 	case role.Superuser && !c.me.Superuser:
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to drop superusers")
 	case role.OID < catalog.FirstOID:

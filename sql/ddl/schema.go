@@ -9,7 +9,9 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/privilege"
 )
 
 func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
@@ -29,7 +31,7 @@ func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
 		if err := c.mayCreateIn(d); err != nil {
 			return err
 		}
-		if owner.OID != c.me.OID && !c.me.Superuser {
+		if !subject(c).Member(owner.OID) {
 			return pgerr.New(pgerr.InsufficientPrivilege, `must be member of role "%s"`, owner.Name)
 		}
 		if err := checkSchemaName(name); err != nil {
@@ -50,7 +52,12 @@ func (r *runner) createSchema(n *pg_query.CreateSchemaStmt) error {
 		if err := c.ch.Require(c.Database); err != nil {
 			return err
 		}
-		return c.ch.PutSchema(&catalog.Schema{OID: oid, Database: c.Database, Name: name, Owner: owner.OID})
+		s := &catalog.Schema{OID: oid, Database: c.Database, Name: name, Owner: owner.OID}
+		s.ACL = defaultACL(c, 'n', owner.OID, 0)
+		if s.ACL == nil && privilege.SchemaList(s) != nil { // the first schema of this name has another one
+			s.ACL = acl.Default(acl.Schema, owner.OID)
+		}
+		return c.ch.PutSchema(s)
 	})
 	if err != nil || len(n.SchemaElts) == 0 {
 		return err
@@ -130,6 +137,7 @@ func (r *runner) renameSchema(from, to string) error {
 			return err
 		}
 		s = s.Clone()
+		s.ACL = privilege.SchemaList(s) // which depends on the name
 		s.Name = to
 		return c.ch.PutSchema(s)
 	})
@@ -246,7 +254,7 @@ func (c *change) dropSchemaList(list []*catalog.Schema, cascade bool) error {
 	for _, s := range list {
 		c.ch.DropSchema(s.OID)
 	}
-	return nil
+	return forgetDefaults(c, list)
 }
 
 // tablesOf returns the tables of schemas, the oldest first within each.

@@ -58,6 +58,7 @@ func (c *change) newSequence(schema catalog.OID, name string, owner catalog.OID,
 	}
 	t := catalog.NewSequenceTable(oid, key, s)
 	t.Database, t.Schema, t.Name, t.Owner = c.Database, schema, name, owner
+	t.ACL = defaultACL(c, 'S', owner, schema)
 	return t, nil
 }
 
@@ -246,7 +247,7 @@ func (c *change) setRelationSchema(t *catalog.Table, s *catalog.Schema) error {
 
 // setSequenceOwner is ALTER SEQUENCE … OWNER TO, also if written as ALTER TABLE.
 func (c *change) setSequenceOwner(t *catalog.Table, spec *pg_query.RoleSpec) error {
-	role, err := c.newOwner(spec)
+	role, err := newOwnerIn(c, spec, t.Owner, t.Schema)
 	if err != nil {
 		return err
 	}
@@ -255,7 +256,7 @@ func (c *change) setSequenceOwner(t *catalog.Table, spec *pg_query.RoleSpec) err
 			WithDetail(`Sequence "%s" is linked to table "%s".`, t.Name, owner.Name)
 	}
 	t = t.Clone()
-	t.Owner = role.OID
+	giveTable(t, role.OID)
 	return c.ch.PutTable(t)
 }
 

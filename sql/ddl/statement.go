@@ -13,12 +13,18 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Env is the environment of a statement. All fields except For are required.
+// Client is for which role a statement runs.
+type Client struct {
+	For         string      // the role that started the job, if a job runs this as Env.Role
+	SessionRole catalog.OID // SESSION_USER; 0: Env.Role
+}
+
+// Env is the environment of a statement. All fields except Client are required.
 type Env struct {
-	Catalog    *catalog.Catalog
-	Database   catalog.OID
-	Role       catalog.OID
-	For        string   // the role that started the job, if a job runs this as Role
+	Catalog  *catalog.Catalog
+	Database catalog.OID
+	Role     catalog.OID
+	Client
 	SearchPath []string // schema names, with "$user" replaced
 	Env        *types.Env
 
@@ -189,6 +195,16 @@ func (r *runner) others(n *pg_query.Node) (string, bool, error) {
 		return "ALTER ROLE", true, r.alterRole(x.AlterRoleStmt)
 	case *pg_query.Node_AlterRoleSetStmt:
 		return "ALTER ROLE", true, r.alterRoleSet(x.AlterRoleSetStmt)
+	case *pg_query.Node_GrantStmt:
+		return grantWord(x.GrantStmt.IsGrant), true, grant(r, x.GrantStmt)
+	case *pg_query.Node_AlterDefaultPrivilegesStmt:
+		return "ALTER DEFAULT PRIVILEGES", true, alterDefaultPrivileges(r, x.AlterDefaultPrivilegesStmt)
+	case *pg_query.Node_ReassignOwnedStmt:
+		return "REASSIGN OWNED", true, reassignOwned(r, x.ReassignOwnedStmt)
+	case *pg_query.Node_DropOwnedStmt:
+		return "DROP OWNED", true, dropOwned(r, x.DropOwnedStmt)
+	case *pg_query.Node_GrantRoleStmt:
+		return grantWord(x.GrantRoleStmt.IsGrant) + " ROLE", true, grantRoles(r, x.GrantRoleStmt)
 	case *pg_query.Node_DropRoleStmt:
 		return "DROP ROLE", true, r.dropRole(x.DropRoleStmt)
 	}
@@ -200,5 +216,6 @@ func (r *runner) pos(loc int32) int { return parse.Position(r.source, int(loc)) 
 
 // analysis returns the context for analyzing expressions and types.
 func (c *change) analysis() *analyze.Context {
-	return &analyze.Context{Catalog: c.view, Database: c.Database, SearchPath: c.SearchPath, Env: c.Env.Env}
+	return &analyze.Context{Catalog: c.view, Database: c.Database, SearchPath: c.SearchPath, Env: c.Env.Env,
+		User: c.Role}
 }

@@ -387,7 +387,7 @@ func placeStatistics(c *change, x *catalog.ExtendedStatistics, schema catalog.OI
 func statisticsOwner(r *runner, n *pg_query.AlterOwnerStmt) error {
 	return changeStatistics(r, n.Object.GetList().GetItems(), false,
 		func(c *change, x *catalog.ExtendedStatistics) error {
-			role, err := c.newOwner(n.Newowner)
+			role, err := newOwnerIn(c, n.Newowner, x.Owner, x.Schema)
 			if err != nil {
 				return err
 			}

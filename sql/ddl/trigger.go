@@ -10,9 +10,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/deparse"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -75,8 +77,8 @@ func (d *triggerDraft) relation(c *change, f found) error {
 	case kind != "table" && kind != "view":
 		return pgerr.New(pgerr.WrongObjectType, `relation "%s" cannot have triggers`, n.Relation.Relname).
 			WithDetail("This operation is not supported for %s.", kindPlural(kind))
-	case !c.owns(f.table.Owner):
-		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for %s %s", kind, f.table.Name)
+	case subject(c).Relation(f.table, acl.Trigger, true) == 0:
+		return privilege.Denied(f.table)
 	case f.table.Hot != nil:
 		return pgerr.Unsupported("triggers on a table with split documents are not supported").
 			WithHint("Join the documents with sherd.hot_join before you create the trigger.")
@@ -291,7 +293,7 @@ func (d *triggerDraft) function() error {
 			WithHint("Write the function in PL/pgSQL.")
 	}
 	d.x.Function = list[i].OID
-	return nil
+	return subject(d.change).MayCall(catalog.FunctionByOID(d.view, d.x.Function))
 }
 
 // replaces checks that the name is free, or that of a trigger which may be replaced: the new one has its OID.

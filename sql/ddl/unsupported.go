@@ -17,13 +17,10 @@ var hints = map[string]string{
 	"CREATE RULE":      "Rewrite the statement in the client.",
 	"CREATE TYPE":      "Enums are supported: CREATE TYPE … AS ENUM. Use a jsonb document for composite values.",
 	"CREATE EXTENSION": "Extensions cannot be loaded; built-in features need none.",
-	"GRANT":            "Only a table's owner and superusers may use it for now.",
 	"CREATE POLICY": "Row security is not supported; ALTER TABLE … SET (shard_by = …) sets a sharding " +
 		"policy.",
 	"CREATE MATERIALIZED VIEW":  "Use CREATE TABLE AS.",
 	"CREATE TABLESPACE":         "Each node keeps its data in one directory.",
-	"REASSIGN OWNED":            "Use ALTER … OWNER TO for each object.",
-	"DROP OWNED":                "Drop each object by name.",
 	"LOAD":                      "Extensions cannot be loaded; built-in features need none.",
 	"ALTER EXTENSION":           "Extensions cannot be loaded; built-in features need none.",
 	"REFRESH MATERIALIZED VIEW": "Use CREATE TABLE AS.",
@@ -40,13 +37,6 @@ func unsupported(n *pg_query.Node) error {
 		if x.CreateFunctionStmt.IsProcedure {
 			name = "CREATE PROCEDURE"
 		}
-	case *pg_query.Node_GrantStmt:
-		name, hint = grantWord(x.GrantStmt.IsGrant), hints["GRANT"]
-	case *pg_query.Node_GrantRoleStmt:
-		name, hint = grantWord(x.GrantRoleStmt.IsGrant),
-			"Roles have no members yet; give each user the attributes it needs."
-	case *pg_query.Node_AlterDefaultPrivilegesStmt:
-		hint = hints["GRANT"]
 	case *pg_query.Node_CreateTableAsStmt:
 		if x.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_MATVIEW {
 			name, hint = "CREATE MATERIALIZED VIEW", hints["CREATE MATERIALIZED VIEW"]

@@ -8,7 +8,9 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/usertype"
@@ -52,6 +54,24 @@ func findType(c *change, names []*pg_query.Node, array bool) (namedType, error) 
 		}
 	}
 	return namedType{}, missing
+}
+
+// usableType returns the type of a name, which the role may use for new objects.
+func usableType(c *change, n *pg_query.TypeName) (types.OID, int32, error) {
+	oid, typmod, err := analyze.TypeName(c.analysis(), c.source, n)
+	if err == nil {
+		err = mayUseType(c, oid)
+	}
+	return oid, typmod, err
+}
+
+// mayUseType returns an error unless the role may make new objects depend on a type.
+func mayUseType(c *change, oid types.OID) error {
+	t := catalog.TypeByOID(c.view, catalog.TypeNumber(oid))
+	if t == nil || subject(c).Type(t, acl.Usage) != 0 {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for type %s", formatType(c, t.TypeOID(), -1))
 }
 
 // formatType returns the SQL name of a type.
@@ -166,11 +186,11 @@ func placeType(c *change, t *catalog.Type, schema catalog.OID, name string) erro
 func typeOwner(r *runner, n *pg_query.AlterOwnerStmt) error {
 	domain := n.ObjectType == pg_query.ObjectType_OBJECT_DOMAIN
 	return changeType(r, n.Object.GetList().GetItems(), domain, func(c *change, t *catalog.Type) error {
-		role, err := c.newOwner(n.Newowner)
+		role, err := newOwnerIn(c, n.Newowner, t.Owner, t.Schema)
 		if err != nil {
 			return err
 		}
-		t.Owner = role.OID
+		t.ACL, t.Owner = t.ACL.WithOwner(t.Owner, role.OID), role.OID
 		return nil
 	})
 }
@@ -224,7 +244,7 @@ func createEnum(r *runner, n *pg_query.CreateEnumStmt) error {
 			return err
 		}
 		t := &catalog.Type{OID: oid, Database: c.Database, Schema: s.OID, Name: name, Owner: c.me.OID,
-			Kind: catalog.EnumType}
+			Kind: catalog.EnumType, ACL: defaultACL(c, 'T', c.me.OID, s.OID)}
 		labels := texts(n.Vals)
 		if err := checkLabels(labels...); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/privilege"
 )
 
 // Misplaced is a document that lies outside the buckets that its collection's policy allows.
@@ -128,7 +129,7 @@ func checkValidation(v *catalog.View, e *Env, t *catalog.Table, table catalog.OI
 	switch {
 	case t == nil || t.Database != e.Database:
 		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", table)
-	case !v.Role(e.Role).Owns(v.Database(e.Database), t.Owner):
+	case !privilege.Owns(v, e.Database, e.Role, t.Owner):
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", t.Name)
 	}
 	return CanValidate(t)

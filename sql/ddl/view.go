@@ -168,7 +168,10 @@ func newView(c *change, name string, schema *catalog.Schema, columns []catalog.C
 	return c.ch.PutTable(&catalog.Table{
 		OID: oid, Database: c.Database, Schema: schema.OID, Name: name, Owner: c.me.OID, Kind: catalog.KindView,
 		Columns: columns, NextAttNum: int16(len(columns) + 1), Options: options,
-		Special: catalog.Special{View: &catalog.ViewRule{OID: rule, Query: def.Stored, Uses: def.Uses}},
+		Special: catalog.Special{
+			View: &catalog.ViewRule{OID: rule, Query: def.Stored, Uses: def.Uses},
+			ACL:  defaultACL(c, 'r', c.me.OID, schema.OID),
+		},
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/txblock"
@@ -16,7 +15,6 @@ import (
 
 // Statements runs SET, RESET and SHOW for a session.
 type Statements struct {
-	User   string // the connected role
 	Values *settings.Values
 	Block  *txblock.Block
 	// Check returns an error if a value may not be set now. It is called for the parameters whose
@@ -83,15 +81,9 @@ func (s *Statements) Set(ctx context.Context, n *pg_query.VariableSetStmt, w stm
 	case pg_query.VariableSetKind_VAR_SET_VALUE, pg_query.VariableSetKind_VAR_SET_CURRENT:
 		err = s.setValue(n, w)
 	case pg_query.VariableSetKind_VAR_SET_DEFAULT:
-		if isIdentity(n.Name) {
-			break
-		}
 		err = s.Assign(n.Name, nil, n.IsLocal)
 	case pg_query.VariableSetKind_VAR_RESET:
 		tag = "RESET"
-		if isIdentity(n.Name) {
-			break
-		}
 		if txblock.IsCharacteristic(n.Name) {
 			if err := s.Block.WarnOutside(w, "RESET TRANSACTION"); err != nil {
 				return err
@@ -123,9 +115,6 @@ func (s *Statements) setValue(n *pg_query.VariableSetStmt, w stmt.ResultWriter) 
 	if err != nil {
 		return err
 	}
-	if own, err := s.checkIdentity(n.Name, value); own || err != nil {
-		return err
-	}
 	if n.IsLocal && s.Block.Tx == nil {
 		s.Block.Begin() // it ends with the statement
 	}
@@ -140,29 +129,8 @@ func (s *Statements) Assign(name string, value *string, local bool) error {
 			return err
 		}
 	}
-	return s.Block.Assign(name, value, local)
-}
-
-// isIdentity reports whether a setting names the session's user. Such a setting cannot be changed,
-// so a reset leaves it.
-func isIdentity(name string) bool {
-	return strings.EqualFold(name, "role") || strings.EqualFold(name, "session_authorization")
-}
-
-// checkIdentity refuses to change the session's user; own is false for any other setting.
-func (s *Statements) checkIdentity(name, value string) (own bool, err error) {
-	switch strings.ToLower(name) {
-	case "role":
-		if value == "none" || value == s.User {
-			return true, nil
-		}
-		return false, pgerr.Unsupported("SET ROLE is not supported yet").WithHint("Connect as that role.")
-	case "session_authorization":
-		if value == s.User {
-			return true, nil
-		}
-		return false, pgerr.Unsupported("SET SESSION AUTHORIZATION is not supported yet").
-			WithHint("Connect as that role.")
+	if err := s.Block.Assign(name, value, local); err != nil || !strings.EqualFold(name, "session_authorization") {
+		return err
 	}
-	return false, nil
+	return s.Block.Assign("role", nil, local) // a new session user has set no role
 }

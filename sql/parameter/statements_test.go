@@ -42,9 +42,12 @@ func TestStatements(t *testing.T) {
 	}
 	values.Report()
 	s := &Statements{
-		User: "ann", Values: values,
-		Block: txblock.New(txblock.Environment{Environment: &tx.Environment{Setting: values.Get}, Settings: values}),
+		Values: values,
+		Block:  txblock.New(txblock.Environment{Environment: &tx.Environment{Setting: values.Get}, Settings: values}),
 		Check: func(name, value string) error {
+			if name == "role" && value == "bob" {
+				return pgerr.New(pgerr.InvalidParameterValue, "no such role")
+			}
 			if name == settings.Fragment && value == "none" {
 				return pgerr.New(pgerr.InvalidParameterValue, "no such fragment")
 			}
@@ -60,9 +63,12 @@ func TestStatements(t *testing.T) {
 		{"SET work_mem = '1'", "error 22023"},
 		{"SHOW nothing", "error 42704"},
 		{"SET role = 'ann'", "SET"},
-		{"SET role = 'bob'", "error 0A000"},
-		{"SET SESSION AUTHORIZATION bob", "error 0A000"},
-		{"RESET role", "RESET"},
+		{"SET role = 'bob'", "error 22023"},
+		{"SET SESSION AUTHORIZATION bob", "session_authorization = bob, SET"},
+		{"SHOW role", "column role, none, SHOW"},
+		{"SET role = 'ann'", "SET"},
+		{"RESET SESSION AUTHORIZATION", "session_authorization = ann, RESET"},
+		{"SHOW role", "column role, none, SHOW"},
 		{"SET sherd.fragment = 'none'", "error 22023"},
 		{"RESET transaction_isolation", "notice 25P01, RESET"},
 		{"RESET ALL", "RESET"},

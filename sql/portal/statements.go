@@ -180,7 +180,8 @@ func (t *Statements) Deallocate(n *pg_query.DeallocateStmt) (tag string, err err
 
 // Program returns the program of a query for the current definitions.
 func (t *Statements) Program(ctx context.Context, st *Statement) (*stmt.Program, error) {
-	if st.program != nil && st.program.Version == t.env.Version() && !t.moved(st) && !st.program.Stale(t.env.Compiler) {
+	if st.program != nil && st.program.Version == t.env.Version() &&
+		st.program.Role == t.env.Compiler().Role && !t.moved(st) && !st.program.Stale(t.env.Compiler) {
 		return st.program, nil
 	}
 	p, err := t.env.Program(ctx, *st.Tree, st.Params)

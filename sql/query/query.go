@@ -115,6 +115,26 @@ type Rel struct {
 	Aliases    int            // columns that the alias names
 	// Through are the views through which a statement writes to Table, the one that it names first.
 	Through []*catalog.Table
+	// Named is what privileges are checked for, beside the expressions of the query.
+	Named Named
+}
+
+// Named has columns that the text of a write names.
+type Named struct {
+	Given []int // of the target of an INSERT, for which there are values
+	// Of the target of a write to a view: the columns of the view that the text reads, and for each
+	// column of the table the one of the view, -1 if there is none.
+	View, Below []int
+	Locked      bool // the rows of a subquery are locked
+}
+
+// OfView returns the column of the view that a statement names which is a column of the table below
+// it, -1 if there is none.
+func (r *Rel) OfView(column int) int {
+	if column < 0 || column >= len(r.Named.Below) {
+		return -1
+	}
+	return r.Named.Below[column]
 }
 
 // FuncItem is a function in FROM.
@@ -230,6 +250,7 @@ type Assignment struct {
 
 // OnConflict is ON CONFLICT of an INSERT.
 type OnConflict struct {
+	Named    bool          // the text names the keys that may conflict
 	Primary  bool          // a row with the same primary key is a conflict
 	Indexes  []catalog.OID // so is one with the same entry in these unique indexes
 	Update   bool          // DO UPDATE, else DO NOTHING

@@ -1,6 +1,9 @@
 package query
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Rewrite returns e with every node replaced by f's result for it. f sees a node before its inputs;
 // when it returns true its result stands as it is and its inputs are not visited. Nodes are copied
@@ -232,6 +235,40 @@ func withoutPos(e Expr) Expr {
 // WalkQuery calls f for every expression of q and, one level deeper each, of its subqueries; depth
 // is 0 in q itself. A Var with Up equal to depth is one of q's columns.
 func WalkQuery(q *Query, f func(e Expr, depth int)) { walkQuery(q, 0, f) }
+
+// ColumnsRead returns the columns of Rels[rel] that the text of q reads, by position, each once; system
+// columns and the whole row are negative. Constraints, indexes and defaults are not part of the text.
+func ColumnsRead(q *Query, rel int) []int {
+	own, out := *q, []int(nil)
+	own.Checks, own.Indexes = nil, nil
+	var note func(v *Var)
+	note = func(v *Var) {
+		switch r := own.Rels[v.Rel]; {
+		case v.Rel == rel:
+			if !slices.Contains(out, v.Col) {
+				out = append(out, v.Col)
+			}
+		case r.Kind == RelJoin:
+			for i, e := range r.JoinVars {
+				if i != v.Col && v.Col != ColWholeRow {
+					continue
+				}
+				Walk(e, func(x Expr) bool {
+					if of, ok := x.(*Var); ok && of.Up == 0 && of.Rel >= 0 {
+						note(of)
+					}
+					return true
+				})
+			}
+		}
+	}
+	WalkQuery(&own, func(e Expr, depth int) {
+		if v, ok := e.(*Var); ok && v.Up == depth && v.Rel >= 0 && v.Rel < len(own.Rels) {
+			note(v)
+		}
+	})
+	return out
+}
 
 func walkQuery(q *Query, depth int, f func(Expr, int)) {
 	if q == nil {

@@ -7,10 +7,12 @@ import (
 	"sync"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn/locks"
 )
@@ -19,7 +21,7 @@ import (
 type Client struct {
 	PID      uint32
 	Database catalog.OID
-	Role     catalog.OID // whose privileges are checked
+	Role     func() catalog.OID // whose privileges are checked
 	// RelationName names any relation, for errors.
 	RelationName func(oid uint32) (name string, ok bool)
 }
@@ -72,17 +74,24 @@ func (s *Session) of(t *catalog.Table) *cachedValues {
 	return v
 }
 
+// use is what a function does with a sequence.
+type use struct {
+	doing string // the function, if it writes
+	mode  locks.Mode
+	anyOf acl.Mode // one of these privileges is needed
+}
+
 // find finds a sequence that a function names, and locks its definition to the end of the
-// transaction. doing is the function, if it writes.
+// transaction.
 func (s *Session) find(
-	ctx context.Context, t *Transaction, oid catalog.OID, doing string, mode locks.Mode,
+	ctx context.Context, t *Transaction, oid catalog.OID, u use,
 ) (*catalog.Table, error) {
 	if t == nil || ctx == nil {
 		return nil, pgerr.Unsupported("sequences cannot be used here")
 	}
 	c := &s.client
-	if !t.Holds(locks.Table(c.Database, oid), mode) {
-		if err := t.LockTable(ctx, oid, mode, false); err != nil {
+	if !t.Holds(locks.Table(c.Database, oid), u.mode) {
+		if err := t.LockTable(ctx, oid, u.mode, false); err != nil {
 			return nil, err
 		}
 	}
@@ -97,11 +106,11 @@ func (s *Session) find(
 	if seq.Sequence == nil {
 		return nil, errNotSequence(seq.Name)
 	}
-	if !view.Role(c.Role).Owns(view.Database(c.Database), seq.Owner) {
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for sequence %s", seq.Name)
+	if privilege.Of(view, c.Database, c.Role()).Relation(seq, u.anyOf, true) == 0 {
+		return nil, privilege.Denied(seq)
 	}
-	if doing != "" && t.IsReadOnly() {
-		return nil, t.ReadOnlyError(doing + "()")
+	if u.doing != "" && t.IsReadOnly() {
+		return nil, t.ReadOnlyError(u.doing + "()")
 	}
 	return seq, nil
 }
@@ -114,7 +123,7 @@ func errNotSequence(name string) error {
 func (s *Session) Next(ctx context.Context, t *Transaction, oid catalog.OID) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seq, err := s.find(ctx, t, oid, "nextval", locks.RowExclusive)
+	seq, err := s.find(ctx, t, oid, use{"nextval", locks.RowExclusive, acl.Usage | acl.Update})
 	if err != nil {
 		return 0, err
 	}
@@ -143,7 +152,7 @@ func (s *Session) Next(ctx context.Context, t *Transaction, oid catalog.OID) (in
 func (s *Session) Current(ctx context.Context, t *Transaction, oid catalog.OID) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seq, err := s.find(ctx, t, oid, "", locks.RowExclusive)
+	seq, err := s.find(ctx, t, oid, use{"", locks.RowExclusive, acl.Usage | acl.Select})
 	if err != nil {
 		return 0, err
 	}
@@ -162,7 +171,7 @@ func (s *Session) Last(ctx context.Context, t *Transaction) (int64, error) {
 	if s.last == nil || t.view(s.allocator).Table(s.last.oid) == nil {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
-	if _, err := s.find(ctx, t, s.last.oid, "", locks.RowExclusive); err != nil {
+	if _, err := s.find(ctx, t, s.last.oid, use{"", locks.RowExclusive, acl.Usage | acl.Select}); err != nil {
 		return 0, err
 	}
 	return s.last.value, nil
@@ -172,7 +181,7 @@ func (s *Session) Last(ctx context.Context, t *Transaction) (int64, error) {
 func (s *Session) Set(ctx context.Context, t *Transaction, oid catalog.OID, to State) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seq, err := s.find(ctx, t, oid, "setval", locks.RowExclusive)
+	seq, err := s.find(ctx, t, oid, use{"setval", locks.RowExclusive, acl.Update})
 	if err != nil {
 		return err
 	}
@@ -211,7 +220,7 @@ func (s *Session) state(ctx context.Context, t *Transaction, seq *catalog.Table)
 func (s *Session) Find(ctx context.Context, t *Transaction, oid catalog.OID) (State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seq, err := s.find(ctx, t, oid, "", locks.RowExclusive)
+	seq, err := s.find(ctx, t, oid, use{"", locks.RowExclusive, acl.Usage | acl.Select})
 	if err != nil {
 		return State{}, err
 	}
@@ -222,7 +231,7 @@ func (s *Session) Find(ctx context.Context, t *Transaction, oid catalog.OID) (St
 func (s *Session) Parameters(
 	ctx context.Context, t *Transaction, oid catalog.OID,
 ) (builtin.SequenceParameters, error) {
-	seq, err := s.find(ctx, t, oid, "", locks.AccessShare)
+	seq, err := s.find(ctx, t, oid, use{"", locks.AccessShare, acl.Usage | acl.Select | acl.Update})
 	if err != nil {
 		return builtin.SequenceParameters{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/sampling"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/txn/locks"
@@ -205,7 +206,7 @@ func (v vacuum) isSystem(rv *pg_query.RangeVar) bool {
 // allowed reports whether the role owns a table or the database, and warns if it does not.
 func (v vacuum) allowed(c *stmt.Compiler, t *catalog.Table) (bool, error) {
 	d := c.View.Database(v.database)
-	if me := c.View.Role(v.role); me.Owns(d, t.Owner) || me.Owns(d, d.Owner) {
+	if me := privilege.Of(c.View, d.OID, v.role); me.Acts(t.Owner) || me.Acts(d.Owner) {
 		return true, nil
 	}
 	return false, v.w.Notice(warning(

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/function"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/types"
@@ -89,6 +90,9 @@ func (r caller) call(
 	}
 	r.calls.depth++
 	defer func() { r.calls.depth-- }()
+	if err := privilege.Of(r.block.View(), r.database, r.role).MayCall(f); err != nil {
+		return types.Null, err
+	}
 	leave, err := r.enter(f)
 	defer leave()
 	if err != nil {
@@ -117,11 +121,11 @@ func errTooDeep() error {
 func (r caller) enter(f *catalog.Function) (leave func(), err error) {
 	leave = func() {}
 	if f.SecurityDefiner {
-		role, compiler := r.role, r.compiler.Role
-		r.Session.role, r.compiler.Role = f.Owner, f.Owner
+		role := r.role
 		r.calls.definers++
+		actAs(r.Session, f.Owner)
 		leave = func() {
-			r.Session.role, r.compiler.Role = role, compiler
+			actAs(r.Session, role)
 			r.calls.definers--
 		}
 	}
@@ -136,6 +140,9 @@ func (r caller) enter(f *catalog.Function) (leave func(), err error) {
 	}
 	for _, s := range f.Settings {
 		name, value, _ := strings.Cut(s, "=")
+		if err := r.identity.check(r.Session, name, value); err != nil {
+			return leave, err
+		}
 		if err := r.vars.Set(name, &value, true, nest); err != nil {
 			return leave, err
 		}
@@ -362,6 +369,9 @@ func (r caller) program(x *invocation, p *stmt.Program, emit exec.Emit) (int64, 
 	if err := t.LockTables(x.ctx, p.Tables); err != nil {
 		return 0, err
 	}
+	if p.Role != r.compiler.Role {
+		return 0, pgerr.Unsupported("function %s cannot run statements after a change of the role", x.f.Name)
+	}
 	if p.Version != r.block.View().DefinitionVersion() {
 		return 0, pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 			WithDetail("The definitions that function %s uses have changed.", x.f.Name).WithHint("Try again.")
@@ -396,5 +406,5 @@ func (r caller) program(x *invocation, p *stmt.Program, emit exec.Emit) (int64, 
 	if err == nil && p.Query.Command != query.Select {
 		rows = c.Affected
 	}
-	return rows, err
+	return rows, stmt.Conceal(r.block.View(), r.database, r.role, err)
 }

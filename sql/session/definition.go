@@ -86,8 +86,11 @@ func (s *Session) definitionOutsideBlock(ctx context.Context, st parse.Statement
 // definer returns the environment that package ddl needs from the session.
 func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	fragments := s.node.Fragments
+	s.freshen()
 	e := &ddl.Env{
-		Catalog: s.node.Catalog, Database: s.database, Role: s.role, SearchPath: s.vars.SearchPath(), Env: s.Env(),
+		Catalog: s.node.Catalog, Database: s.database, Role: s.role,
+		Client:     ddl.Client{SessionRole: s.identity.session(s.vars)},
+		SearchPath: visiblePath(s, s.block.View()), Env: s.Env(),
 		Notice: notice, View: s.block.View, Setting: s.vars.Check,
 		Bodies: ddl.Bodies{
 			Languages: languages(s), CheckBodies: func() bool { return s.vars.On("check_function_bodies") },

@@ -105,10 +105,10 @@ func (i info) CurrentUser() string { return i.roleName() }
 
 // SessionUser implements builtin.IdentityInfo.
 func (i info) SessionUser() string {
-	if i.calls.definers > 0 {
-		return i.start.User
+	if r := i.block.View().Role(i.identity.session(i.vars)); r != nil {
+		return r.Name
 	}
-	return i.roleName()
+	return i.start.User
 }
 
 // CurrentDatabase implements builtin.IdentityInfo.

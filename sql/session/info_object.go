@@ -3,10 +3,10 @@ package session
 import (
 	"strings"
 
-	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
-	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
@@ -133,86 +133,32 @@ func (o objects) FunctionIdentityArguments(oid uint32) (string, bool) {
 	return o.names().FunctionIdentityArguments(oid)
 }
 
-// HasPrivilege implements builtin.PrivilegeInfo. There is no GRANT yet: owners and superusers may
-// do everything, and all roles what PostgreSQL grants to PUBLIC by default.
+// HasPrivilege implements builtin.PrivilegeInfo.
 func (o objects) HasPrivilege(
-	role uint32, kind builtin.ObjectKind, oid uint32, _ int16, privilege string,
+	role uint32, kind builtin.ObjectKind, oid uint32, column int16, word string,
 ) (bool, error) {
 	names := o.names()
-	r := names.View.Role(role)
-	if r == nil {
-		return false, nil
+	me := privilege.Of(names.View, names.Database.OID, role)
+	if role == acl.Public {
+		me = privilege.World(names.View, names.Database.OID)
 	}
-	owner, public := o.ownership(kind, oid)
-	if r.Superuser || owner == role {
-		return true, nil
+	word, grantable := strings.CutSuffix(word, " WITH GRANT OPTION")
+	mode := acl.ModeOf(word)
+	if grantable {
+		mode = mode.Options()
 	}
-	grantable := strings.HasSuffix(privilege, " WITH GRANT OPTION")
-	for _, p := range public {
-		if p == privilege && !grantable {
-			return true, nil
-		}
-	}
-	if owner == catalog.DatabaseOwnerRole {
-		return names.Database.Owner == role, nil
-	}
-	return false, nil
+	return sysview.HasPrivilege(names, me, sysview.Object{Kind: kind, OID: oid, Column: column}, mode), nil
 }
 
-// ownership returns an object's owner, and the privileges that all roles have.
-func (o objects) ownership(kind builtin.ObjectKind, oid uint32) (owner catalog.OID, public []string) {
-	view := o.block.View()
-	switch kind {
-	case builtin.ObjRelation, builtin.ObjColumn:
-		if t := view.Table(oid); t != nil {
-			return t.Owner, nil
-		}
-		return catalog.BootstrapRole, readable(oid)
-	case builtin.ObjSchema:
-		if s := view.Schema(oid); s != nil {
-			if s.Name == "public" {
-				public = []string{"USAGE"}
-			}
-			return s.Owner, public
-		}
-		return catalog.BootstrapRole, []string{"USAGE"}
-	case builtin.ObjDatabase:
-		if d := view.Database(oid); d != nil {
-			return d.Owner, []string{"CONNECT", "TEMPORARY", "TEMP"}
-		}
-	case builtin.ObjFunction:
-		return catalog.BootstrapRole, []string{"EXECUTE"}
-	case builtin.ObjType:
-		return catalog.BootstrapRole, []string{"USAGE"}
-	}
-	return catalog.BootstrapRole, nil
-}
-
-// readable returns the privileges that all roles have on a system relation.
-func readable(oid uint32) []string {
-	if r := pgcatalog.RelationByOID(oid); r != nil {
-		switch r.Name {
-		case "pg_authid", "pg_shadow", "pg_hba_file_rules", "pg_file_settings", "pg_statistic",
-			"pg_user_mapping", "pg_largeobject":
-			return nil
-		}
-		return []string{"SELECT"}
-	}
-	return nil
-}
-
-// HasRole implements builtin.PrivilegeInfo. There are no memberships yet.
-func (o objects) HasRole(role, other uint32, privilege string) (bool, error) {
+// HasRole implements builtin.PrivilegeInfo.
+func (o objects) HasRole(role, other uint32, word string) (bool, error) {
 	names := o.names()
-	r := names.View.Role(role)
-	if r == nil {
-		return false, nil
+	me := privilege.Of(names.View, names.Database.OID, role)
+	switch word {
+	case "USAGE":
+		return me.Acts(other), nil
+	case "MEMBER":
+		return me.Member(other), nil
 	}
-	switch {
-	case role == other, r.Superuser:
-		return true, nil
-	case other == catalog.DatabaseOwnerRole && !strings.HasPrefix(privilege, "SET"):
-		return names.Database.Owner == role, nil
-	}
-	return false, nil
+	return me.Administers(other), nil
 }

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -41,7 +42,7 @@ func (s *Session) lockRelation(ctx context.Context, rv *pg_query.RangeVar, mode 
 		if err != nil {
 			return 0, s.notLockable(rv, err)
 		}
-		return t.OID, s.currentCompiler().CheckTable(t)
+		return t.OID, s.currentCompiler().CheckTable(t, privilegesToLock(mode))
 	}, mode, noWait)
 	if errors.Is(err, locks.ErrNotAvailable) {
 		return pgerr.New(pgerr.LockNotAvailable, `could not obtain lock on relation "%s"`, rv.Relname)
@@ -57,13 +58,16 @@ func lockView(ctx context.Context, s *Session, rv *pg_query.RangeVar, mode locks
 		if v == nil {
 			return 0, pgerr.New(pgerr.UndefinedTable, `relation "%s" does not exist`, rv.Relname)
 		}
-		return v.OID, c.CheckTable(v)
+		return v.OID, c.CheckTable(v, privilegesToLock(mode))
 	}, mode, noWait)
 	c := s.currentCompiler()
 	v := analyze.FindView(c.Analysis(s.query), rv)
 	if err == nil && v != nil {
-		for _, oid := range relationsBelow(c.View, v) {
-			if err = s.block.Tx.LockTable(ctx, oid, mode, noWait); err != nil {
+		for _, b := range relationsBelow(c, v) {
+			if err = stmt.CheckRelation(c.View, s.database, b.role, b.table, privilegesToLock(mode)); err != nil {
+				break
+			}
+			if err = s.block.Tx.LockTable(ctx, b.table.OID, mode, noWait); err != nil {
 				break
 			}
 		}
@@ -74,18 +78,39 @@ func lockView(ctx context.Context, s *Session, rv *pg_query.RangeVar, mode locks
 	return err
 }
 
+// privilegesToLock returns privileges; LOCK TABLE needs one of them.
+func privilegesToLock(mode locks.Mode) acl.Mode {
+	switch mode {
+	case locks.AccessShare:
+		return acl.Select
+	case locks.RowExclusive:
+		return acl.Insert | acl.Update | acl.Delete | acl.Truncate
+	}
+	return acl.Update | acl.Delete | acl.Truncate
+}
+
+// relationBelow is a relation that a view reads, with the role whose privileges count.
+type relationBelow struct {
+	table *catalog.Table
+	role  catalog.OID
+}
+
 // relationsBelow returns the tables and views that a view reads, directly or through others.
-func relationsBelow(view *catalog.View, v *catalog.Table) []catalog.OID {
-	var out []catalog.OID
-	for list := []*catalog.Table{v}; len(list) > 0; list = list[1:] {
-		for _, u := range list[0].View.Uses {
-			t := view.Table(u.Relation)
-			if t == nil || t.Sequence != nil || slices.Contains(out, t.OID) {
+func relationsBelow(c *stmt.Compiler, v *catalog.Table) (out []relationBelow) {
+	for list := []relationBelow{{v, c.Role}}; len(list) > 0; list = list[1:] {
+		role := list[0].role
+		if !list[0].table.SecurityInvoker() {
+			role = list[0].table.Owner
+		}
+		for _, u := range list[0].table.View.Uses {
+			t := c.View.Table(u.Relation)
+			below := relationBelow{t, role}
+			if t == nil || t.Sequence != nil || slices.Contains(out, below) {
 				continue
 			}
-			out = append(out, t.OID)
+			out = append(out, below)
 			if t.View != nil {
-				list = append(list, t)
+				list = append(list, below)
 			}
 		}
 	}

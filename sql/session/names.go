@@ -6,6 +6,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/deparse"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/sysview"
 	"github.com/sherddb/sherd/sql/types"
@@ -19,11 +20,20 @@ func (s *Session) names() *sysview.Names {
 		d = &catalog.Database{OID: s.database, Name: s.start.Database} // dropped under the session
 	}
 	n := &sysview.Names{
-		View: view, Database: d, Path: s.vars.SearchPath(), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump"),
+		View: view, Database: d, Path: visiblePath(s, view), Spell: s.spell, Portable: s.vars.On("sherd.portable_dump"),
+	}
+	n.Uses = func(schema string) error {
+		return privilege.Of(view, s.database, s.role).UsesSchema(schema)
 	}
 	n.BodyText = func(f *catalog.Function) string { return bodyText(s, n, f) }
 	n.ViewText = func(t *catalog.Table, pretty bool, width int) string { return viewText(s, n, t, pretty, width) }
 	return n
+}
+
+// visiblePath returns the schemas of search_path that the current role may use.
+func visiblePath(s *Session, view *catalog.View) []string {
+	s.freshen()
+	return privilege.Of(view, s.database, s.role).Path(s.compiler.Path)
 }
 
 // viewText prints the query of a view in the form of pg_get_viewdef.

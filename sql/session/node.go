@@ -4,10 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/admin"
 	"github.com/sherddb/sherd/sql/monitor"
 	"github.com/sherddb/sherd/sql/notify"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -76,12 +78,21 @@ func (n *Node) openSession(p StartupParams) (*Session, error) {
 	if database == nil {
 		return nil, pgerr.New(pgerr.InvalidCatalogName, `database "%s" does not exist`, name)
 	}
+	if privilege.Of(view, database.OID, role.OID).OnDatabase(database, acl.Connect) == 0 {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, `permission denied for database "%s"`, database.Name).
+			WithDetail("User does not have CONNECT privilege.")
+	}
 	s := newSession(n, p, role.OID, database.OID)
 	if err := s.vars.Start(settings.Startup{
 		Role: role.Name, Superuser: role.Superuser,
 		DatabaseSettings: database.Settings, RoleSettings: role.Settings, Packet: p.Settings,
 	}); err != nil {
 		return nil, err
+	}
+	if name, _ := s.vars.Get(roleSetting); name != noRole { // of ALTER ROLE … SET, or of the client
+		if err := s.identity.check(s, roleSetting, name); err != nil {
+			return nil, err
+		}
 	}
 	s.named()
 	s.rests()

@@ -152,7 +152,7 @@ func (s *Session) runQuery(ctx context.Context, p *stmt.Program, args []types.Da
 // failed ends the transaction, or marks it as failed, and returns the error for the client.
 func (s *Session) failed(err error) error {
 	if err != nil {
-		err = clockJumped(err)
+		err = stmt.Conceal(s.block.View(), s.database, s.role, clockJumped(err))
 		s.countError(err)
 		s.block.Fail()
 	}

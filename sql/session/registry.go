@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/schemachange"
 	"github.com/sherddb/sherd/sql/sysview"
 )
@@ -27,7 +28,7 @@ func (r *Registry) admit(s *Session, role *catalog.Role, database *catalog.Datab
 	ofRole, inDatabase := int32(0), int32(0)
 	if limited := role.ConnectionLimit >= 0 || database.ConnectionLimit >= 0; limited && !role.Superuser {
 		for _, other := range r.sessions {
-			if other.role == role.OID {
+			if other.identity.login == role.OID {
 				ofRole++
 			}
 			if other.database == database.OID {
@@ -127,7 +128,7 @@ func (n *Node) Signal(ctx context.Context, x monitor.Signal) (monitor.SignalResu
 	if s == nil {
 		return monitor.SignalResult{}, nil
 	}
-	if err := maySignal(n.Catalog.View(), x, s.role); err != nil {
+	if err := maySignal(n.Catalog.View(), x, s.identity.login); err != nil {
 		return monitor.SignalResult{Known: true}, err
 	}
 	if !x.Terminate {
@@ -151,16 +152,16 @@ func (n *Node) Signal(ctx context.Context, x monitor.Signal) (monitor.SignalResu
 }
 
 func maySignal(view *catalog.View, x monitor.Signal, role catalog.OID) error {
-	me, him := view.Role(x.Role), view.Role(role)
+	me, him := privilege.Of(view, 0, x.Role), view.Role(role)
 	doing, whose := "cancel superuser query", "whose query is being canceled"
 	if x.Terminate {
 		doing, whose = "terminate superuser process", "whose process is being terminated"
 	}
 	switch {
-	case me != nil && me.Superuser:
+	case me.Superuser():
 	case him != nil && him.Superuser:
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be a superuser to %s", doing)
-	case x.Role != role:
+	case !me.Signals(role):
 		return pgerr.New(pgerr.InsufficientPrivilege,
 			"must be a member of the role %s or member of pg_signal_backend", whose)
 	}

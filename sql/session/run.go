@@ -149,7 +149,7 @@ func (s *Session) settleAs(ctx context.Context, p *stmt.Program, columns []stmt.
 		if err := s.block.Tx.LockTables(ctx, p.Tables); err != nil {
 			return nil, err
 		}
-		if p.Version == s.block.View().DefinitionVersion() {
+		if p.Version == s.block.View().DefinitionVersion() && p.Role == s.currentCompiler().Role {
 			return p, nil
 		}
 		q, err := renewed(ctx, s, p)

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
@@ -16,6 +17,7 @@ import (
 	"github.com/sherddb/sherd/sql/parameter"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/portal"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/sequence"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/stmt"
@@ -32,7 +34,8 @@ import (
 type Session struct {
 	node     *Node
 	start    StartupParams
-	role     catalog.OID // the connected role; SET ROLE is not supported yet
+	role     catalog.OID // the current role, whose privileges are checked
+	identity identity
 	database catalog.OID
 	locks    *locks.Session
 	opened   time.Time
@@ -80,7 +83,8 @@ type request struct {
 func newSession(n *Node, p StartupParams, role, database catalog.OID) *Session {
 	s := &Session{
 		node: n, start: p, role: role, opened: time.Now(),
-		random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
+		random:   rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
+		identity: identity{login: role},
 	}
 	s.gone, s.portals = make(chan struct{}), newPortals(s)
 	s.listener = n.Notifications.Session(database, p.PID, p.Handle.Notify, p.Handle.terminate)
@@ -90,7 +94,7 @@ func newSession(n *Node, p StartupParams, role, database catalog.OID) *Session {
 	x.Services, x.Database, x.PID, x.Locks = &n.Services, database, p.PID, s.locks
 	s.vars = settings.NewValues(settings.Sources{
 		User:    p.User,
-		State:   func(name string) (string, bool) { return s.block.Characteristic(name) },
+		State:   func(name string) (string, bool) { return stateOf(s, name) },
 		Cluster: n.ClusterSetting, CommandLine: n.Given,
 	})
 	s.activity = monitor.NewActivity(monitor.Client{
@@ -99,14 +103,15 @@ func newSession(n *Node, p StartupParams, role, database catalog.OID) *Session {
 	}, n.Logger)
 	x.Setting, x.Values, x.Report = s.vars.Get, s.Env, s.activity.SetTransaction
 	s.sequences = n.Sequences.Session(sequence.Client{
-		PID: p.PID, Database: database, Role: role,
+		PID: p.PID, Database: database, Role: func() catalog.OID { return s.role },
 		RelationName: func(oid uint32) (string, bool) {
 			_, name, ok := s.names().Name(builtin.ObjRelation, oid)
 			return name, ok
 		},
 	})
 	s.block = txblock.New(txblock.Environment{
-		Environment: x, Role: role, Settings: s.vars, Listener: s.listener, Sequences: n.Sequences,
+		Environment: x, Role: func() catalog.OID { return s.role }, Settings: s.vars,
+		Listener: s.listener, Sequences: n.Sequences,
 		TransactionIDs: &n.TransactionIDs, Counters: s.counters, Prepared: n.Prepared,
 		HearOthers: n.hearOthers,
 		Executor:   s.executor,
@@ -119,8 +124,13 @@ func newSession(n *Node, p StartupParams, role, database catalog.OID) *Session {
 	})
 	s.reads = subset.Reader{Settings: s.vars, Database: database, Warn: s.notice}
 	s.settings = &parameter.Statements{
-		User: p.User, Values: s.vars, Block: s.block,
-		Check: func(name, value string) error { return s.reads.Check(s.block.View(), name, value) },
+		Values: s.vars, Block: s.block,
+		Check: func(name, value string) error {
+			if err := s.identity.check(s, name, value); err != nil {
+				return err
+			}
+			return s.reads.Check(s.block.View(), name, value)
+		},
 	}
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
@@ -182,7 +192,11 @@ func (s *Session) freshen() {
 	}
 	s.activity.LogAfter(s.derived.LogAfter)
 	s.derived.Base.RegIn, s.derived.Base.RegOut = s.regIn, s.regOut
-	s.compiler.Path, s.compiler.Ambient = s.vars.SearchPath(), s.derived.Analysis
+	s.compiler.Ambient = s.derived.Analysis
+	if s.calls.definers == 0 {
+		s.role = s.identity.current(s.vars)
+	}
+	actAs(s, s.role)
 	s.compiler.PlanCache = stmt.PlanCacheMode(s.derived.PlanCacheMode)
 	s.compiler.Off = stmt.SwitchedOff(s.vars.On)
 	if s.block.Tx != nil && s.block.Tx.Parts != nil {
@@ -242,6 +256,88 @@ func (s *Session) Status() txblock.Status { return s.block.Status() }
 
 // FailPipeline reports an error that was found before the session saw the message.
 func (s *Session) FailPipeline() { s.block.Fail() }
+
+// identity has the roles of a session. Settings hold the names of roles that statements have set; the
+// roles keep their numbers if they are renamed.
+type identity struct {
+	login catalog.OID // with which the client has connected
+	named map[string]catalog.OID
+}
+
+// Settings that name the roles of a session.
+const (
+	roleSetting    = "role"
+	sessionSetting = "session_authorization"
+	noRole         = "none"
+)
+
+// session returns the role of SET SESSION AUTHORIZATION.
+func (i *identity) session(vars *settings.Values) catalog.OID {
+	if vars.IsSet(sessionSetting) {
+		name, _ := vars.Get(sessionSetting)
+		return i.named[name]
+	}
+	return i.login
+}
+
+// current returns the role of SET ROLE.
+func (i *identity) current(vars *settings.Values) catalog.OID {
+	if name, _ := vars.Get(roleSetting); name != noRole && name != "" {
+		return i.named[name]
+	}
+	return i.session(vars)
+}
+
+// check checks the value of a setting if that names a role, and keeps the role's number.
+func (i *identity) check(s *Session, name, value string) error {
+	view, setting := s.block.View(), strings.ToLower(name)
+	if setting != roleSetting && setting != sessionSetting {
+		return nil
+	}
+	if s.calls.definers > 0 {
+		return pgerr.New(pgerr.InsufficientPrivilege,
+			`cannot set parameter "%s" within security-definer function`, setting)
+	}
+	if setting == roleSetting && value == noRole {
+		return nil
+	}
+	role := view.RoleByName(value)
+	if role == nil {
+		return pgerr.New(pgerr.InvalidParameterValue, `role "%s" does not exist`, value)
+	}
+	switch login := view.Role(i.login); {
+	case setting == roleSetting && !privilege.Of(view, s.database, i.session(s.vars)).Member(role.OID):
+		return pgerr.New(pgerr.InsufficientPrivilege, `permission denied to set role "%s"`, value)
+	case setting == sessionSetting && role.OID != i.login && (login == nil || !login.Superuser):
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set session authorization")
+	}
+	if i.named == nil {
+		i.named = map[string]catalog.OID{}
+	}
+	i.named[value] = role.OID
+	return nil
+}
+
+// actAs makes a role the current one.
+func actAs(s *Session, role catalog.OID) {
+	s.role, s.compiler.Role = role, role
+	r := s.block.View().Role(role)
+	s.vars.Restrict(r == nil || !r.Superuser)
+	name := s.start.User
+	if r != nil {
+		name = r.Name
+	}
+	s.compiler.Path = s.vars.SearchPathOf(name)
+}
+
+// stateOf returns the value of a setting that shows a state of the session.
+func stateOf(s *Session, name string) (string, bool) {
+	if name == "is_superuser" {
+		r := s.block.View().Role(s.identity.current(s.vars))
+		return settings.OnOff(r != nil && r.Superuser), true
+	}
+	return s.block.Characteristic(name)
+}
 
 // named sets the application's name that others see.
 func (s *Session) named() {

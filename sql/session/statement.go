@@ -18,9 +18,8 @@ import (
 // utility runs a statement that is not a query. implicitBlock reports whether other statements share
 // its query string, and so its transaction.
 func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
-	if s.query == "" || s.query != st.Text() {
-		s.query = st.Text()
-	}
+	s.freshen()
+	s.query = st.Text()
 	if s.block.Tx != nil && parse.TakesSnapshot(st.Node) {
 		s.block.Tx.Used = true
 		if err := s.block.Tx.TakeSnapshot(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/monitor"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/sysview"
@@ -34,7 +35,8 @@ func (s views) environment() *sysview.Env {
 	// A statement waits once for fragments that do not answer, however many tables it counts.
 	missing := map[uint32]bool{}
 	return &sysview.Env{
-		Names: *s.names(), Role: s.block.View().Role(s.role), Types: s.Env(), Started: s.node.Started,
+		Names: *s.names(), Role: privilege.Of(s.block.View(), s.database, s.role), Types: s.Env(),
+		Started:  s.node.Started,
 		NodeName: s.node.Name,
 		SequenceValue: func(t *catalog.Table) (int64, bool, error) {
 			st, err := s.sequences.State(s.running, s.sequenceTx(), t)

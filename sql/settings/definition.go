@@ -24,6 +24,7 @@ type Definition struct {
 	Enum        []string
 	minText     string
 	maxText     string
+	identity    bool // it names a role of the session, and is not listed
 }
 
 // Bounds returns min_val and max_val as pg_settings shows them.
@@ -54,6 +55,9 @@ var all = sync.OnceValue(func() *registry {
 	}
 	for _, d := range own() {
 		r.add(d)
+	}
+	for _, name := range []string{"role", "session_authorization"} {
+		r.byName[name] = &Definition{Name: name, Type: "string", Default: "none", Context: "user", identity: true}
 	}
 	return r
 })

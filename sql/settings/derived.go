@@ -102,12 +102,15 @@ func (v *Values) memory() memory.Limits {
 	}
 }
 
-// SearchPath lists the schemas of search_path as written, with "$user" replaced by the user.
-func (v *Values) SearchPath() []string {
+// SearchPath is SearchPathOf for the user of the session's start.
+func (v *Values) SearchPath() []string { return v.SearchPathOf(v.sources.User) }
+
+// SearchPathOf lists the schemas of search_path as written, with "$user" replaced by a role.
+func (v *Values) SearchPathOf(user string) []string {
 	var out []string
 	for _, name := range splitIdentifiers(v.text("search_path")) {
 		if name == "$user" {
-			name = v.sources.User
+			name = user
 		}
 		out = append(out, name)
 	}

@@ -42,6 +42,15 @@ func NewValues(s Sources) *Values {
 	}
 }
 
+// Restrict says whether the role is no superuser.
+func (v *Values) Restrict(on bool) { v.restricted = on }
+
+// IsSet reports whether the session itself has set a parameter.
+func (v *Values) IsSet(name string) bool {
+	_, ok := v.session[name]
+	return ok
+}
+
 // Version changes whenever the session may have set a parameter.
 func (v *Values) Version() uint64 { return v.version }
 
@@ -238,6 +247,9 @@ func (v *Values) put(key string, value *string) {
 // ResetAll resets all parameters, in the transaction or savepoint of depth nest.
 func (v *Values) ResetAll(nest int) {
 	for key := range maps.Clone(v.session) {
+		if d, ok := Lookup(key); ok && d.identity {
+			continue
+		}
 		if nest > 0 {
 			v.levels.remember(key, v.current(key), false, nest)
 		}

@@ -66,7 +66,7 @@ func TestLayers(t *testing.T) {
 		{"work_mem", "1MB", "client"},
 		{"lock_timeout", "2s", "client"},
 		{"statement_timeout", "3s", "client"},
-		{"session_authorization", "ann", ""},
+		{"session_authorization", "ann", "client"}, {"role", "none", "default"},
 		{"is_superuser", "on", ""},
 		{"datestyle", "German, DMY", "session"},
 		{"Transaction_Isolation", "state", "override"},

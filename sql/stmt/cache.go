@@ -38,6 +38,7 @@ type key struct {
 	ambient  string // see Compiler.Ambient
 	byID     bool
 	off      plan.Methods
+	role     catalog.OID
 }
 
 // A program takes a hundred times the memory of its text if that is a list of values.

@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/batch"
 	"github.com/sherddb/sherd/sql/plan/runtimefilter"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
@@ -80,7 +81,7 @@ func (c *Compiler) Against(view *catalog.View) *Compiler {
 
 // Program returns the program of a query: from the cache, or compiled now. It checks privileges.
 func (c *Compiler) Program(st parse.Statement, params []types.OID) (*Program, error) {
-	k := key{c.Database, st.Text(), TypesKey(params), c.Ambient, c.ByID, c.Off}
+	k := key{c.Database, st.Text(), TypesKey(params), c.Ambient, c.ByID, c.Off, c.Role}
 	if p, ok := c.Cache.programs.Get(k); ok && !c.Uncommitted && c.serves(p) {
 		return p, nil
 	}
@@ -190,14 +191,14 @@ func (c *Compiler) Compile(q *query.Query, params []types.OID) (*Program, error)
 
 func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Program, error) {
 	if !c.ByID {
-		if err := forward.Statement(c.View, c.Database, q, c.Query); err != nil {
+		if err := forward.Statement(c.View, c.Database, q, c.asSystem().Query); err != nil {
 			return nil, err
 		}
 	}
 	env, known := environment(c.View), &plannedFor{}
 	env.Off, env.Statistics, env.Together = c.Off, known.observed(c.statistics()), c.together
 	p := &Program{
-		Query: q, Params: params, Columns: resultColumns(c.View, q), Version: c.View.DefinitionVersion(),
+		Query: q, Params: params, Columns: resultColumns(c.View, q), Version: c.View.DefinitionVersion(), Role: c.Role,
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
 		Calls:   calledRoutines(q),
 		planned: known,
@@ -266,6 +267,7 @@ func (c *Compiler) integrity(q *query.Query, env *plan.Env) (any, []tx.TableUse)
 func (c *Compiler) Analysis(source string) *analyze.Context {
 	out := &analyze.Context{
 		Catalog: c.View, Source: source, Database: c.Database, SearchPath: c.SearchPath(), Env: c.Values(),
+		User: c.Role,
 	}
 	if !c.Uncommitted {
 		out.Tables = c.Cache.tables
@@ -292,12 +294,20 @@ func (c *Compiler) NoParameters(st parse.Statement) error {
 	return pgerr.New(pgerr.IndeterminateDatatype, "could not determine the type of a parameter")
 }
 
-// SearchPath returns search_path without the schemas that do not exist.
+// asSystem returns a compiler that finds all objects. It is for statements that are not of the client.
+func (c *Compiler) asSystem() *Compiler {
+	out := *c
+	out.Role = 0
+	return &out
+}
+
+// SearchPath returns search_path without the schemas that do not exist, or that the role may not use.
 func (c *Compiler) SearchPath() []string {
 	var out []string
+	me := privilege.Of(c.View, c.Database, c.Role)
 	for _, name := range c.Path {
 		_, builtIn := pgcatalog.NamespaceOID(name)
-		if builtIn || c.View.SchemaByName(c.Database, name) != nil {
+		if builtIn || c.View.SchemaByName(c.Database, name) != nil && (c.Role == 0 || me.UsesSchema(name) == nil) {
 			out = append(out, name)
 		}
 	}

@@ -91,7 +91,7 @@ func (c *Compiler) custom(p *Program, args []types.Datum) (*Program, error) {
 	out := &Program{
 		Statement: p.Statement, Query: withArguments(p.Query, args), Params: p.Params, Columns: p.Columns,
 		Version: p.Version, Tables: p.Tables, Writes: p.Writes, Defines: p.Defines, Late: p.Late, generic: p,
-		analysis: p.analysis,
+		analysis: p.analysis, Role: p.Role,
 	}
 	env := environment(c.View)
 	out.planned = &plannedFor{}

@@ -71,10 +71,19 @@ func (x *Executor) Context(ctx context.Context, t *tx.Tx, args []types.Datum) *e
 // Perform runs a program in a context that Context has made. It returns the form of the program that has run.
 func (x *Executor) Perform(t *tx.Tx, p *Program, c *exec.Ctx, emit exec.Emit) (*Program, error) {
 	if p.Split == nil {
-		return p, p.Exec.Run(c, emit)
+		return p, x.conceal(t, p.Exec.Run(c, emit))
 	}
 	own := *x // x itself stays on the stack
-	return p.Split.Run(&own, t, c, emit)
+	ran, err := p.Split.Run(&own, t, c, emit)
+	return ran, x.conceal(t, err)
+}
+
+// conceal removes what the client may not see from the error of a statement.
+func (x *Executor) conceal(t *tx.Tx, err error) error {
+	if err == nil || t == nil || x.Compiler == nil {
+		return err
+	}
+	return Conceal(t.View(), x.Compiler.Database, x.Compiler.Role, err)
 }
 
 // Run runs a program as the system in a transaction, in as many fragments as it needs. It returns the number of rows

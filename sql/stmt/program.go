@@ -27,6 +27,7 @@ type Program struct {
 	Plan      *plan.Plan
 	Exec      *exec.Program
 	Version   uint64        // of the definitions that it was analyzed against
+	Role      catalog.OID   // whose privileges were checked
 	Tables    []tx.TableUse // the locks on tables that it needs
 	Writes    bool
 	Defines   bool // it calls a function that changes definitions, and does nothing else

@@ -28,7 +28,7 @@ func (c *Compiler) Shared(t *shape.Text) (*Program, []types.Datum) {
 	if c.Uncommitted {
 		return nil, nil
 	}
-	k := key{c.Database, t.Shape, "", c.Ambient, c.ByID, c.Off}
+	k := key{c.Database, t.Shape, "", c.Ambient, c.ByID, c.Off, c.Role}
 	fixed, known := c.Cache.shapes.Get(k)
 	if known && fixed.All() || !known && !c.Cache.shares(c.Cache.shapes.Came(k)) {
 		return nil, nil
@@ -58,7 +58,7 @@ func (c *Compiler) Shared(t *shape.Text) (*Program, []types.Datum) {
 // cached for the text, which may come again.
 func (c *Compiler) ownPlan(p *Program, t *shape.Text, args []types.Datum) *Program {
 	// No text has a zero byte: programs that were compiled from a tree have another key.
-	k := key{c.Database, strings.TrimSpace(t.Statement()) + "\x00", "", c.Ambient, c.ByID, c.Off}
+	k := key{c.Database, strings.TrimSpace(t.Statement()) + "\x00", "", c.Ambient, c.ByID, c.Off, c.Role}
 	if own, ok := c.Cache.programs.Get(k); ok && c.serves(own) {
 		return own
 	}
@@ -79,7 +79,7 @@ func (c *Compiler) serves(p *Program) bool {
 // sharedBy returns the program of the texts that have the same fixed literals, from the cache. came
 // reports whether there was such a text before.
 func (c *Compiler) sharedBy(t *shape.Text, fixed literal.Fixed) (p *Program, came bool) {
-	k := key{c.Database, fixed.Key(t), "", c.Ambient, c.ByID, c.Off}
+	k := key{c.Database, fixed.Key(t), "", c.Ambient, c.ByID, c.Off, c.Role}
 	p, ok := c.Cache.programs.Get(k)
 	if ok && c.serves(p) {
 		return p, true

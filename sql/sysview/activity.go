@@ -23,7 +23,7 @@ func pgStatActivity(b *builder) error {
 		if s.Writes {
 			r.set("backend_xid", types.NewOid(s.XID))
 		}
-		if b.env.Role != nil && (b.env.Role.Superuser || b.env.Role.OID == s.Role) {
+		if b.env.Role != nil && b.env.Role.Sees(s.Role) {
 			s.setPrivate(r, size)
 		} else {
 			r.text("query", noPrivilege)

@@ -85,7 +85,8 @@ func columnAttribute(b *builder, t *catalog.Table, c *catalog.Column) *record {
 	}
 	r := attribute(b, t.OID, c.Name, c.Type, c.Typmod, c.AttNum).bool("attnotnull", c.NotNull).
 		oid("attcollation", collationOf(c)).int("attstattarget", int64(c.StatisticsTarget())).
-		bool("atthasdef", c.Default != "" || c.Generated != "").bool("atthasmissing", len(c.Missing) > 0)
+		bool("atthasdef", c.Default != "" || c.Generated != "").bool("atthasmissing", len(c.Missing) > 0).
+		acl("attacl", c.ACL)
 	if c.Identity != 0 {
 		r.char("attidentity", c.Identity)
 	}

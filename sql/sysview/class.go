@@ -3,10 +3,13 @@ package sysview
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -67,9 +70,7 @@ func pgNamespace(b *builder) error {
 	}
 	for s := range b.env.View.Schemas(b.env.Database.OID) {
 		r := b.row().oid("oid", s.OID).text("nspname", s.Name).oid("nspowner", s.Owner)
-		if s.Name == "public" {
-			r.set("nspacl", publicACL)
-		}
+		r.acl("nspacl", privilege.SchemaList(s))
 		if err := r.send(); err != nil {
 			return err
 		}
@@ -77,8 +78,8 @@ func pgNamespace(b *builder) error {
 	return nil
 }
 
-// acl returns an array of aclitem.
-func acl(items ...string) types.Datum {
+// aclTexts returns an array of aclitem.
+func aclTexts(items ...string) types.Datum {
 	data := make([]types.Datum, len(items))
 	for i, s := range items {
 		data[i] = types.NewText(s)
@@ -87,9 +88,29 @@ func acl(items ...string) types.Datum {
 }
 
 var (
-	builtinACL = acl("postgres=UC/postgres", "=U/postgres")
-	publicACL  = acl("pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner")
+	builtinACL       = aclTexts("postgres=UC/postgres", "=U/postgres")
+	initialPublicACL = aclTexts("pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner")
 )
+
+// acl sets an access list, null if it is nil.
+func (r *record) acl(column string, list acl.List) *record {
+	if list == nil {
+		return r
+	}
+	items := make([]string, len(list))
+	for i, x := range list {
+		items[i] = x.String(r.b.env.roleOrNumber)
+	}
+	return r.set(column, aclTexts(items...))
+}
+
+// roleOrNumber returns the name of a role, or its number if it does not exist.
+func (e *Env) roleOrNumber(oid uint32) string {
+	if r := e.View.Role(oid); r != nil {
+		return r.Name
+	}
+	return strconv.FormatUint(uint64(oid), 10)
+}
 
 func pgClass(b *builder) error {
 	return b.relations(func(t *catalog.Table) error {
@@ -123,7 +144,7 @@ func sherdClass(b *builder) error {
 		}
 		err := relation(b, rel.OID, rel.Name, pgcatalog.SherdNamespace, catalog.BootstrapRole, 'v').
 			int("relnatts", int64(len(rel.Columns))).bool("relhasrules", true).
-			set("relacl", acl("postgres=arwdDxt/postgres", "=r/postgres")).send()
+			set("relacl", aclTexts("postgres=arwdDxt/postgres", "=r/postgres")).send()
 		if err != nil {
 			return err
 		}
@@ -148,7 +169,8 @@ func tableClass(b *builder, t *catalog.Table, docs, bytes int64) error {
 	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).
 		oid("reltype", RowType(t.OID)).oid("relam", heapAM).oid("relfilenode", t.StorageID).
 		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).
-		bool("relhastriggers", hasForeignKeys(&b.env.Names, t) || len(t.Triggers) > 0).char("relreplident", 'd')
+		bool("relhastriggers", hasForeignKeys(&b.env.Names, t) || len(t.Triggers) > 0).char("relreplident", 'd').
+		acl("relacl", t.ACL)
 	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize)
 	if o := b.env.relOptions(t); len(o) > 0 {
 		r.texts("reloptions", o)

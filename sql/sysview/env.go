@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tablestats"
@@ -13,7 +14,7 @@ import (
 // Env is the environment from which rows are built.
 type Env struct {
 	Names
-	Role     *catalog.Role // the role of the session
+	Role     *privilege.Subject // the current role of the session; nil: none
 	Types    *types.Env
 	Started  time.Time // start of the server
 	NodeName string

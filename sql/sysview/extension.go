@@ -97,7 +97,7 @@ func pgInitPrivs(b *builder) error {
 	}
 	for s := range b.env.View.Schemas(b.env.Database.OID) {
 		if s.Name == "public" {
-			if err := b.initPriv(namespaceClass, s.OID, 0, publicACL); err != nil {
+			if err := b.initPriv(namespaceClass, s.OID, 0, initialPublicACL); err != nil {
 				return err
 			}
 		}

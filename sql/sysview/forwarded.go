@@ -53,7 +53,7 @@ func forwardingHits(b *builder) error {
 			cmp.Compare(a.Application, b.Application))
 	})
 	for _, x := range list {
-		if !b.env.Role.Superuser {
+		if b.env.Role == nil || !b.env.Role.Superuser() {
 			x.Query = noPrivilege
 		}
 		err := b.row().oid("collection", x.Table).text("old", x.Old).text("new", x.New).int("hits", x.Hits).

@@ -136,7 +136,7 @@ func pgProc(b *builder) error {
 			bool("prosecdef", f.SecurityDefiner).bool("proleakproof", f.Leakproof).bool("proisstrict", f.Strict).
 			bool("proretset", f.Set).char("provolatile", f.Volatility).char("proparallel", f.Parallel).
 			int("pronargs", int64(len(p.ArgTypes))).oid("prorettype", result).oids("proargtypes", p.ArgTypes).
-			text("prosrc", f.Source)
+			text("prosrc", f.Source).acl("proacl", f.ACL)
 		if p.ArgNames != nil {
 			r.texts("proargnames", p.ArgNames)
 		}

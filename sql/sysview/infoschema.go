@@ -2,6 +2,7 @@ package sysview
 
 import (
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 )
 
 // schemaSources are the views of information_schema.
@@ -83,23 +84,13 @@ func (r *record) database(columns ...string) *record {
 
 func catalogName(b *builder) error { return b.row().database("catalog_name").send() }
 
-// canSee reports whether the session's role may see objects of owner: its own objects, and all if
-// it is a superuser.
-func (b *builder) canSee(owner uint32) bool {
-	e := b.env
-	switch {
-	case e.Role == nil:
-		return false
-	case e.Role.Superuser || e.Role.OID == owner:
-		return true
-	}
-	return owner == catalog.DatabaseOwnerRole && e.Database.Owner == e.Role.OID
-}
+// canSee reports whether the session's role has the privileges of an owner.
+func (b *builder) canSee(owner uint32) bool { return b.env.Role != nil && b.env.Role.Acts(owner) }
 
 // canRead reports whether the session's role may read a table, and so may see its keys.
 func (b *builder) canRead(table uint32) bool {
 	t := b.env.View.Table(table)
-	return t != nil && b.canSee(t.Owner)
+	return t != nil && b.env.Role != nil && b.env.Role.Relation(t, acl.Select, true) != 0
 }
 
 func schemata(b *builder) error {
@@ -217,7 +208,12 @@ func tablePrivileges(b *builder) error {
 
 // secret reports whether only superusers may read a system relation.
 func secret(name string) bool {
-	return name == "pg_authid" || name == "pg_shadow" || name == "pg_statistic"
+	switch name {
+	case "pg_authid", "pg_shadow", "pg_statistic", "pg_hba_file_rules", "pg_file_settings", "pg_user_mapping",
+		"pg_largeobject":
+		return true
+	}
+	return false
 }
 
 func (b *builder) privilege(c *class, grantee, privilege string) *record {

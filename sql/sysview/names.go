@@ -14,6 +14,8 @@ type Names struct {
 	View     *catalog.View
 	Database *catalog.Database
 	Path     []string // search_path as written, "$user" replaced
+	// Uses returns an error unless the role may find objects in a schema; nil: it may in all.
+	Uses func(schema string) error
 	// Portable leaves out objects that PostgreSQL does not have: policies, and Sherd's storage
 	// parameters (sherd.portable_dump).
 	Portable bool

@@ -63,6 +63,11 @@ func regClassIn(n *Names, text string) (uint32, error) {
 		if _, ok := n.SchemaOID(parts[0]); !ok {
 			return 0, pgerr.New(pgerr.InvalidSchemaName, `schema "%s" does not exist`, parts[0])
 		}
+		if n.Uses != nil {
+			if err := n.Uses(parts[0]); err != nil {
+				return 0, err
+			}
+		}
 	}
 	v := n.FindRelation(parts)
 	return found(v, v != 0, nil, pgerr.UndefinedTable, `relation "%s" does not exist`, strings.Join(parts, "."))

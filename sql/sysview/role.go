@@ -5,6 +5,10 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
+	"github.com/sherddb/sherd/sql/builtin"
+	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -53,8 +57,119 @@ func (r *record) settings(column string, m map[string]string) *record {
 	return r.texts(column, list)
 }
 
+// Object is what a privilege is asked for.
+type Object struct {
+	Kind   builtin.ObjectKind
+	OID    uint32
+	Column int16 // of ObjColumn; 0 is any
+}
+
+// HasPrivilege reports whether a role has a privilege on an object.
+func HasPrivilege(n *Names, me *privilege.Subject, x Object, mode acl.Mode) bool {
+	if me.Superuser() {
+		return true
+	}
+	switch x.Kind {
+	case builtin.ObjRelation, builtin.ObjColumn:
+		t := n.View.Table(x.OID)
+		if t == nil {
+			return (mode == acl.Select && readable(x.OID)) || me.Is(catalog.BootstrapRole)
+		}
+		if x.Kind == builtin.ObjRelation {
+			return me.Relation(t, mode, true) != 0
+		}
+		if c := t.ColumnByNum(x.Column); x.Column != 0 {
+			return c != nil && me.HasColumn(t, c, mode)
+		}
+		return me.HasAnyColumn(t, mode)
+	case builtin.ObjSchema:
+		if s := n.View.Schema(x.OID); s != nil {
+			return me.Schema(s, mode) != 0
+		}
+		return mode == acl.Usage
+	case builtin.ObjDatabase:
+		d := n.View.Database(x.OID)
+		return d != nil && me.OnDatabase(d, mode) != 0
+	case builtin.ObjFunction, builtin.ObjProcedure:
+		if f := catalog.FunctionByOID(n.View, x.OID); f != nil {
+			return me.Function(f, mode) != 0
+		}
+		return mode == acl.Execute && !restricted(x.OID)
+	case builtin.ObjType:
+		if t := catalog.TypeByOID(n.View, catalog.TypeNumber(x.OID)); t != nil {
+			return me.Type(t, mode) != 0
+		}
+		return mode == acl.Usage
+	}
+	return false
+}
+
+// readable reports whether all roles may read a system relation.
+func readable(oid uint32) bool {
+	r := pgcatalog.RelationByOID(oid)
+	return r != nil && !secret(r.Name)
+}
+
+// restricted reports whether a built-in function has an access list, which none has that all roles may
+// call.
+func restricted(oid uint32) bool {
+	rel := pgcatalog.RelationByName(pgCatalog, "pg_proc")
+	at, list := place(rel, "oid"), place(rel, "proacl")
+	for _, row := range staticRows("pg_proc") {
+		if row[at].Oid() == oid {
+			return !row[list].IsNull()
+		}
+	}
+	return false
+}
+
+// pgAuthMembers lists the members of roles. The memberships of pg_monitor are embedded.
+func pgAuthMembers(b *builder) error {
+	return b.roles(func(r *catalog.Role) error {
+		for _, m := range r.MemberOf {
+			if b.env.Portable && m.Role == catalog.AdminRole {
+				continue
+			}
+			err := b.row().oid("roleid", m.Role).oid("member", r.OID).oid("grantor", m.Grantor).
+				bool("admin_option", m.Admin).send()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pgDefaultACL lists the access lists of ALTER DEFAULT PRIVILEGES.
+func pgDefaultACL(b *builder) error {
+	for i := range b.env.Database.DefaultACLs {
+		x := &b.env.Database.DefaultACLs[i]
+		err := b.row().oid("oid", x.OID).oid("defaclrole", x.Role).oid("defaclnamespace", x.Schema).
+			char("defaclobjtype", x.Kind).acl("defaclacl", x.ACL).send()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pgLanguage lists the built-in languages with their access lists.
+func pgLanguage(b *builder) error {
+	oid, at := place(b.rel, "oid"), place(b.rel, "lanacl")
+	for _, row := range staticRows("pg_language") {
+		if list := b.env.Database.LanguageACLs[row[oid].Oid()]; list != nil {
+			row = slices.Clone(row)
+			row[at] = b.row().acl("lanacl", list).values[at]
+		}
+		if err := b.emit(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // secret reports whether passwords are hidden from the session.
-func (b *builder) secret() bool { return b.env.Role == nil || !b.env.Role.Superuser }
+func (b *builder) secret() bool { return b.env.Role == nil || !b.env.Role.Superuser() }
 
 func (r *record) role(x *catalog.Role) *record {
 	return r.oid("oid", x.OID).text("rolname", x.Name).bool("rolsuper", x.Superuser).bool("rolinherit", x.Inherit).
@@ -124,7 +239,8 @@ func pgGroup(b *builder) error {
 
 func pgDatabase(b *builder) error {
 	for d := range b.env.View.Databases() {
-		err := b.row().oid("oid", d.OID).text("datname", d.Name).oid("datdba", d.Owner).int("encoding", utf8Encoding).
+		err := b.row().oid("oid", d.OID).text("datname", d.Name).oid("datdba", d.Owner).acl("datacl", d.ACL).
+			int("encoding", utf8Encoding).
 			char("datlocprovider", 'c').
 			bool("datallowconn", true).int("datconnlimit", int64(d.ConnectionLimit)).oid("datfrozenxid", 3).
 			oid("datminmxid", 1).

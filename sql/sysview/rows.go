@@ -59,7 +59,9 @@ func Supported(schema, name string) bool {
 
 // made are pg_catalog relations whose embedded rows are only input of the source, which emits all
 // rows.
-var made = map[string]bool{"pg_settings": true, "pg_namespace": true, "pg_timezone_names": true}
+var made = map[string]bool{
+	"pg_settings": true, "pg_namespace": true, "pg_timezone_names": true, "pg_language": true,
+}
 
 // fixedSources emit rows that are equal in every database, in addition to the embedded ones.
 var fixedSources = map[string]source{
@@ -99,6 +101,9 @@ func catalogSources() map[string]source {
 		"pg_stat_database":       pgStatDatabase,
 		"pg_prepared_statements": pgPreparedStatements,
 		"pg_cursors":             pgCursors,
+		"pg_auth_members":        pgAuthMembers,
+		"pg_default_acl":         pgDefaultACL,
+		"pg_language":            pgLanguage,
 		"pg_prepared_xacts":      pgPreparedXacts,
 		"pg_locks":               pgLocks,
 		"pg_sequence":            pgSequence, "pg_sequences": pgSequences,
@@ -122,7 +127,7 @@ func catalogSources() map[string]source {
 
 // empty are relations of pg_catalog without rows, because Sherd has no such objects.
 var empty = map[string]bool{
-	"pg_default_acl": true, "pg_event_trigger": true, "pg_available_extensions": true,
+	"pg_event_trigger": true, "pg_available_extensions": true,
 	"pg_available_extension_versions": true,
 	"pg_foreign_data_wrapper":         true,
 	"pg_foreign_server":               true,

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -106,7 +108,7 @@ func pgStatistic(b *builder) error {
 func pgStats(b *builder) error {
 	me := b.env.Role
 	return b.env.statistics(b, func(s *statistic) error {
-		if me == nil || !me.Owns(b.env.Database, s.table.Owner) {
+		if me == nil || !s.readable(me) {
 			return nil
 		}
 		schema, _ := b.env.SchemaName(s.table.Schema)
@@ -119,6 +121,15 @@ func pgStats(b *builder) error {
 		}
 		return r.send()
 	})
+}
+
+// readable reports whether a role may read the column. Expressions of indexes are for owners.
+func (s *statistic) readable(me *privilege.Subject) bool {
+	c := s.table.ColumnByNum(s.Position)
+	if s.Index != 0 || c == nil {
+		return me.Acts(s.table.Owner)
+	}
+	return me.HasColumn(s.table, c, acl.Select)
 }
 
 func (s *statistic) common(env *types.Env) types.Datum {
@@ -382,7 +393,7 @@ func pgStatisticExtData(b *builder) error {
 
 // start begins a row of pg_stats_ext or pg_stats_ext_exprs; nil if the role may not read the table.
 func (x *together) start(b *builder) *record {
-	if me := b.env.Role; me == nil || !me.Owns(b.env.Database, x.table.Owner) {
+	if me := b.env.Role; me == nil || !me.Acts(x.table.Owner) {
 		return nil
 	}
 	schema, _ := b.env.SchemaName(x.table.Schema)

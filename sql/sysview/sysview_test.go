@@ -16,6 +16,7 @@ import (
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/settings"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tablestats"
@@ -111,7 +112,7 @@ func envOf(view *catalog.View, orders *catalog.Table) *Env {
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	e := &Env{
 		Names: Names{View: view, Database: view.Database(catalog.PostgresDB), Path: []string{"postgres", "public"}},
-		Role:  view.Role(catalog.BootstrapRole), Types: &types.Env{Now: types.TimestampOf(start)}, Started: start,
+		Role:  privilege.Of(view, catalog.PostgresDB, catalog.BootstrapRole), Types: &types.Env{Now: types.TimestampOf(start)}, Started: start,
 		NodeName: "n1", Contents: Contents{
 			Analyzed: analyzedOrders, Totals: func() ([]tablestats.Total, error) {
 				return []tablestats.Total{{Fragment: 1, Storage: orders.StorageID, Size: tablestats.Size{Rows: 18}}}, nil

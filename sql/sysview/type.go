@@ -49,6 +49,7 @@ func (b *builder) userType(t *catalog.Type) error {
 		return b.domainType(t)
 	}
 	row := b.typeRow(t, oid).text("typname", t.Name).int("typlen", 4).bool("typbyval", true).char("typtype", 'e').
+		acl("typacl", t.ACL).
 		char("typcategory", 'E').oid("typarray", types.ArrayTypeOf(oid)).oid("typinput", enumIn).
 		oid("typoutput", enumOut).oid("typreceive", enumRecv).oid("typsend", enumSend).char("typstorage", 'p')
 	if err := row.send(); err != nil {
@@ -66,7 +67,7 @@ func (b *builder) domainType(t *catalog.Type) error {
 		char("typtype", 'd').char("typcategory", base.Category).char("typdelim", base.Delim).oid("typinput", domainIn).
 		oid("typreceive", domainRecv).char("typalign", base.Align).char("typstorage", base.Storage).
 		bool("typnotnull", d.NotNull).oid("typbasetype", d.Base).int("typtypmod", int64(d.Typmod)).
-		oid("typcollation", d.Collation)
+		oid("typcollation", d.Collation).acl("typacl", t.ACL)
 	functions := functionsOf(types.BaseOf(t.OID))
 	row.oid("typoutput", functions[0]).oid("typsend", functions[1])
 	if d.Default != "" {

@@ -136,7 +136,7 @@ func eachView(b *builder, f func(t *catalog.Table) error) error {
 // viewClass is the row of a view in pg_class.
 func viewClass(b *builder, t *catalog.Table) error {
 	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, 'v').oid("reltype", RowType(t.OID)).
-		int("relnatts", int64(len(t.Columns))).bool("relhasrules", true)
+		int("relnatts", int64(len(t.Columns))).bool("relhasrules", true).acl("relacl", t.ACL)
 	var o []string
 	for _, name := range []string{catalog.OptionSecurityBarrier, catalog.OptionSecurityInvoker, catalog.OptionCheck} {
 		if value := t.Options[name]; value != "" {

@@ -20,7 +20,7 @@ import (
 // Environment is what a block uses of its session and its node.
 type Environment struct {
 	*tx.Environment
-	Role           catalog.OID
+	Role           func() catalog.OID
 	Settings       *settings.Values
 	Listener       *notify.Listener
 	Sequences      *sequence.Allocator

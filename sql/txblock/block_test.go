@@ -95,7 +95,7 @@ func newClient(t *testing.T) *client {
 			Services: services, Database: catalog.PostgresDB, PID: 1, Locks: manager.NewSession(1), Setting: values.Get,
 			Values: func() *types.Env { return &types.Env{Zone: time.UTC} },
 		},
-		Role: catalog.BootstrapRole, Settings: values,
+		Role: func() catalog.OID { return catalog.BootstrapRole }, Settings: values,
 		Listener:  notify.NewHub(nil).Session(catalog.PostgresDB, 1, func() {}, func(*pgerr.Error) {}),
 		Sequences: sequence.NewAllocator(services), TransactionIDs: &monitor.TransactionIDs{},
 		Counters: &monitor.DatabaseCounters{}, HearOthers: func(context.Context) error { return nil },

@@ -51,7 +51,7 @@ func (b *Block) prepare(ctx context.Context, gid string) error {
 	if err := t.define(b.env.Database); err != nil {
 		return err
 	}
-	err := t.Prepare(ctx, txn.PreparationRequest{GID: gid, Owner: uint32(b.env.Role), At: time.Now()})
+	err := t.Prepare(ctx, txn.PreparationRequest{GID: gid, Owner: uint32(b.env.Role()), At: time.Now()})
 	if err == nil {
 		b.env.Prepared.Keep(b.env.Database, gid, t.DetachLocks())
 	}
@@ -112,7 +112,7 @@ func (b *Block) mayEnd(ctx context.Context, what, gid string) error {
 	if err != nil {
 		return err
 	}
-	if r := b.View().Role(b.env.Role); h.Owner != uint32(b.env.Role) && (r == nil || !r.Superuser) {
+	if r := b.View().Role(b.env.Role()); h.Owner != uint32(b.env.Role()) && (r == nil || !r.Superuser) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to finish prepared transaction").
 			WithHint("Must be superuser or the user that prepared the transaction.")
 	}
