@@ -26,10 +26,12 @@ func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, erro
 		return nil, nil, pgerr.New(pgerr.FeatureNotSupported,
 			"relation %q cannot be the target of a modifying statement", rv.Relname)
 	}
-	if rel.View != nil {
+	if rel.View != nil && !firesInstead(rel.View, s.q.Command) {
 		return targetView(s, rel, rv)
 	}
-	if rel.Kind != query.RelTable {
+	if rel.View != nil { // its triggers write
+		rel.Table = rel.View
+	} else if rel.Kind != query.RelTable {
 		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: %q is a system catalog", rv.Relname)
 	}
 	aliased, err := s.applyAlias(rel, rv.Alias, rv.Relname)

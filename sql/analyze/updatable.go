@@ -96,6 +96,20 @@ type levelCondition struct {
 	cond query.Expr // nil is true
 }
 
+// firesInstead reports whether a view has a trigger that fires instead of a command.
+func firesInstead(view *catalog.Table, c query.Command) bool {
+	event := catalog.TriggerInsert
+	switch c {
+	case query.Update:
+		event = catalog.TriggerUpdate
+	case query.Delete:
+		event = catalog.TriggerDelete
+	}
+	return slices.ContainsFunc(view.Triggers, func(x catalog.Trigger) bool {
+		return x.Is(catalog.TriggerInstead | event)
+	})
+}
+
 // targetView is targetTable for a view.
 func targetView(s *scope, rel *query.Rel, rv *pg_query.RangeVar) (*nameItem, *tableExprs, error) {
 	var through []*catalog.Table

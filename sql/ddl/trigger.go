@@ -119,9 +119,6 @@ func (d *triggerDraft) define() error {
 	if n.Row {
 		x.Events |= catalog.TriggerRow
 	}
-	if err := d.supported(); err != nil {
-		return err
-	}
 	if x.Is(catalog.TriggerRow | catalog.TriggerTruncate) {
 		return pgerr.Unsupported("TRUNCATE FOR EACH ROW triggers are not supported")
 	}
@@ -158,16 +155,6 @@ func (d *triggerDraft) define() error {
 		x.Arguments = append(x.Arguments, a.GetString_().GetSval())
 	}
 	return d.updateOf()
-}
-
-// supported refuses kinds of triggers that do not run yet.
-func (d *triggerDraft) supported() error {
-	switch {
-	case d.x.Timing() == catalog.TriggerInstead:
-		return pgerr.Unsupported("INSTEAD OF triggers are not supported yet").
-			WithHint("Use a view that is automatically updatable, or write to its tables.")
-	}
-	return nil
 }
 
 // transition reads an element of REFERENCING.

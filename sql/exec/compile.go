@@ -62,6 +62,9 @@ func (k *compiler) Source(n plan.Node) (operator.Op, error) {
 	case *plan.Each:
 		return k.each(n)
 	case *plan.Modify:
+		if n.Instead {
+			return k.instead(n)
+		}
 		return k.modify(n)
 	case *plan.LockRows:
 		return k.lockRows(n)

@@ -79,6 +79,8 @@ type Triggers interface {
 	// Before fires the triggers before an event. It returns the row to write instead of e.New, or of
 	// a row that is deleted, the row; nil: the row is left out.
 	Before(c *Ctx, e *RowEvent) (types.Row, error)
+	// Instead fires the triggers of a view. It returns the row for RETURNING; nil: nothing was done.
+	Instead(c *Ctx, e *RowEvent) (types.Row, error)
 	// After notes an event for the triggers that fire after the statement. The rows are copied.
 	After(c *Ctx, e *RowEvent) error
 }

@@ -43,7 +43,11 @@ func (p *planner) insertFrom(l *level, src part) (part, error) {
 		proj.Exprs = append(proj.Exprs, e)
 	}
 	m := &Modify{Kind: ModInsert, Table: rel.Table, Schema: rel.SchemaName, Child: proj, Watch: p.watch(rel.Table),
-		Triggers: rowTriggers(p.env, rel.Table)}
+		Triggers: rowTriggers(p.env, rel.Table), Instead: rel.Table.View != nil}
+	if m.Instead && q.OnConflict != nil {
+		return part{}, pgerr.Unsupported("ON CONFLICT is not supported for a view with INSTEAD OF triggers").
+			WithHint("Write to the tables of the view.")
+	}
 	in := tableLayout(q.Result, rel)
 	if err := p.checksAndReturning(l, m, in); err != nil {
 		return part{}, err
@@ -160,6 +164,9 @@ func (p *planner) onConflict(l *level, m *Modify, existing *layout) error {
 // modify plans UPDATE and DELETE: inside the fragments where nothing but the table itself is read,
 // else over rows joined at the gateway.
 func (p *planner) modify(l *level) (part, error) {
+	if l.q.Rels[l.q.Result].Table.View != nil {
+		return modifyInstead(p, l)
+	}
 	semis := l.unnestTarget()
 	q := l.q
 	rel := q.Rels[q.Result]
@@ -210,6 +217,55 @@ func (p *planner) modify(l *level) (part, error) {
 	}
 	cur.node, cur.in = m, newLayout()
 	return cur, nil
+}
+
+// modifyInstead plans UPDATE and DELETE of a view, whose triggers write: its rows, each followed by what
+// else the statement reads.
+func modifyInstead(p *planner, l *level) (part, error) {
+	q := l.q
+	rel := q.Rels[q.Result]
+	for i := range rel.Columns {
+		l.need[varKey{q.Result, i}] = true
+	}
+	from := append([]query.From{&query.FromRel{Rel: q.Result}}, q.From...)
+	cur, err := p.joined(l, from, Conjuncts(q.Where))
+	if err != nil {
+		return part{}, err
+	}
+	cur = p.gather(cur, nil)
+	proj, in := &Project{Base: Base{columnsOf(rel)}, Child: cur.node}, newLayout()
+	for i, c := range rel.Columns {
+		e, err := p.rewrite(l, &query.Var{
+			T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: q.Result, Col: i, Name: c.Name,
+		}, cur.in)
+		if err != nil {
+			return part{}, err
+		}
+		proj.Exprs = append(proj.Exprs, e)
+	}
+	for i, c := range cur.node.Output() {
+		proj.Cols, proj.Exprs = append(proj.Cols, c), append(proj.Exprs, slot(i, c))
+	}
+	for k, at := range cur.in.slots {
+		if in.slots[k] = len(rel.Columns) + at; k.rel == q.Result && k.col >= 0 {
+			in.slots[k] = k.col
+		}
+	}
+	m := &Modify{
+		Kind: ModDelete, Table: rel.Table, Schema: rel.SchemaName, Child: proj, Instead: true,
+		Triggers: rowTriggers(p.env, rel.Table),
+	}
+	if q.Command == query.Update {
+		m.Kind = ModUpdate
+	}
+	for _, a := range q.Assign {
+		e, err := p.rewrite(l, a.Expr, in)
+		if err != nil {
+			return part{}, err
+		}
+		m.Assign = append(m.Assign, query.Assignment{Col: a.Col, Expr: e})
+	}
+	return part{node: m, in: newLayout()}, p.checksAndReturning(l, m, in)
 }
 
 // modifySource returns the rows to change: the target's columns, its key, then the other tables'

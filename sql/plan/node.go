@@ -395,6 +395,7 @@ type Modify struct {
 	OnConflict *OnConflict
 	MovesKey   bool // Assign sets a primary key column
 	Triggers   RowTriggers
+	Instead    bool // Table is a view, whose triggers write: they get the rows
 }
 
 // RowTriggers says for which events of rows a table has triggers: bits of catalog.TriggerEvents.

@@ -1,6 +1,7 @@
 package sysview
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -136,7 +137,8 @@ func eachView(b *builder, f func(t *catalog.Table) error) error {
 // viewClass is the row of a view in pg_class.
 func viewClass(b *builder, t *catalog.Table) error {
 	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, 'v').oid("reltype", RowType(t.OID)).
-		int("relnatts", int64(len(t.Columns))).bool("relhasrules", true).acl("relacl", t.ACL)
+		int("relnatts", int64(len(t.Columns))).bool("relhasrules", true).
+		bool("relhastriggers", len(t.Triggers) > 0).acl("relacl", t.ACL)
 	var o []string
 	for _, name := range []string{catalog.OptionSecurityBarrier, catalog.OptionSecurityInvoker, catalog.OptionCheck} {
 		if value := t.Options[name]; value != "" {
@@ -185,8 +187,14 @@ func schemaViews(b *builder) error {
 		events := Updatable(&b.env.Names, c.oid, 0)
 		r.text("is_updatable", yesNo(events&updatable != 0 && events&deletable != 0)).
 			text("is_insertable_into", yesNo(events&insertable != 0))
-		for _, column := range []string{"is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into"} {
-			r.text(column, "NO")
+		for column, event := range map[string]catalog.TriggerEvents{
+			"is_trigger_updatable": catalog.TriggerUpdate, "is_trigger_deletable": catalog.TriggerDelete,
+			"is_trigger_insertable_into": catalog.TriggerInsert,
+		} {
+			t := b.env.View.Table(c.oid)
+			r.text(column, yesNo(t != nil && slices.ContainsFunc(t.Triggers, func(x catalog.Trigger) bool {
+				return x.Is(catalog.TriggerInstead | event)
+			})))
 		}
 		return r.send()
 	})

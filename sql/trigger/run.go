@@ -36,10 +36,20 @@ func (r *Run) HasEvents() bool { return r.rows.Len() > 0 }
 
 // Before implements exec.Triggers.
 func (r *Run) Before(c *exec.Ctx, e *exec.RowEvent) (types.Row, error) {
+	return r.each(c, e, catalog.TriggerBefore)
+}
+
+// Instead implements exec.Triggers.
+func (r *Run) Instead(c *exec.Ctx, e *exec.RowEvent) (types.Row, error) {
+	return r.each(c, e, catalog.TriggerInstead)
+}
+
+// each fires the triggers of a row with a timing, one after the other (TG1).
+func (r *Run) each(c *exec.Ctx, e *exec.RowEvent, timing catalog.TriggerEvents) (types.Row, error) {
 	set, own := r.sets[e.Table.OID], *e
 	for i := range set.list {
 		d := &set.list[i]
-		if !d.isFor(catalog.TriggerBefore | catalog.TriggerRow | e.Kind) {
+		if !d.isFor(timing | catalog.TriggerRow | e.Kind) {
 			continue
 		}
 		if ok, err := r.applies(c, d, &own); err != nil || !ok {

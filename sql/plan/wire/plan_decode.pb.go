@@ -772,6 +772,8 @@ func decodeNodeModify(d *decoder, m *plan.Modify, b []byte) {
 		case 14:
 			fill(d, f, &m.Triggers, decodeRowTriggers)
 			hasTriggers = true
+		case 15:
+			m.Instead = decodeBool(d, f)
 		default:
 			d.newer()
 		}

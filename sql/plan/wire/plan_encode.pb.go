@@ -448,6 +448,7 @@ func encodeNodeModify(e *encoder, m *plan.Modify) {
 	if !e.enter() {
 		return
 	}
+	number(e, 15, m.Instead, encodeBool)
 	message(e, 14, &m.Triggers, encodeRowTriggers)
 	optional(e, 13, m.Scan, encodeNodeScan)
 	number(e, 12, m.MovesKey, encodeBool)

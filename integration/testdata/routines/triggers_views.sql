@@ -1,0 +1,70 @@
+-- INSTEAD OF triggers.
+create table city (id int primary key, name text not null, pop int);
+create table country (id int primary key, cname text unique);
+alter table city add country int references country;
+create view cv as select c.id, c.name, c.pop, k.cname from city c left join country k on k.id = c.country;
+alter view cv alter column pop set default 7;
+create function cv_f() returns trigger language plpgsql as $$
+declare k int;
+begin
+  raise notice '% % % old % new %', tg_name, tg_when, tg_op, old, new;
+  if tg_op = 'DELETE' then
+    delete from city where id = old.id;
+    if not found then return null; end if;
+    return old;
+  end if;
+  if new.cname is not null then
+    select id into k from country where cname = new.cname;
+    if not found then insert into country select coalesce(max(id), 0) + 1, new.cname from country returning id into k; end if;
+  end if;
+  if tg_op = 'INSERT' then
+    insert into city values (new.id, new.name, new.pop, k);
+    return new;
+  end if;
+  update city set id = new.id, name = new.name, pop = new.pop, country = k where id = old.id;
+  if new.pop = 13 then return null; end if;
+  new.name := upper(new.name);
+  return new;
+end $$;
+insert into cv values (1, 'Rome', 3, 'Italy');
+create trigger cvi instead of insert on cv for each row execute function cv_f();
+update cv set pop = 1;
+create trigger cvu instead of update on cv for each row execute function cv_f();
+delete from cv;
+create trigger cvd instead of delete on cv for each row execute function cv_f();
+create function st() returns trigger language plpgsql as $$ begin raise notice '% % % %', tg_name, tg_when, tg_level, tg_op; return null; end $$;
+create trigger cvb before insert or update or delete on cv for each statement execute function st();
+create trigger cva after insert or update or delete on cv for each statement execute function st();
+insert into cv values (1, 'Rome', 3, 'Italy') returning *;
+insert into cv (id, name) values (2, 'Oslo') returning id, pop;
+insert into cv select 3, 'Bergen', 1, 'Norway' where true;
+select * from cv order by 1;
+update cv set cname = 'Norway', name = name || '!' where name = 'Oslo' returning *;
+update cv set pop = 13 where id = 3 returning *;
+update cv set pop = x.p from (values (1, 50)) x (i, p) where cv.id = x.i returning cv.*, x.p;
+update cv set pop = 1 where id = 99;
+delete from cv where cname = 'Italy' returning name;
+delete from cv using country k where k.cname = cv.cname and cv.id = 3;
+select * from cv order by 1;
+insert into cv values (9, null);
+with w as (insert into cv values (20, 'Bonn') returning id) select * from w;
+update cv set pop = (select count(*) from cv) where id = 2;
+select * from cv order by 1;
+select trigger_name, event_manipulation, action_timing from information_schema.triggers where trigger_schema = current_schema order by 1, 2;
+select is_updatable::text, is_insertable_into::text, is_trigger_updatable::text, is_trigger_deletable::text, is_trigger_insertable_into::text from information_schema.views where table_name = 'cv' and table_schema = current_schema;
+create trigger x instead of insert on cv for each statement execute function st();
+create trigger x instead of insert on cv for each row when (new.id > 1) execute function cv_f();
+create trigger x instead of update of pop on cv for each row execute function cv_f();
+create trigger x before truncate on cv for each statement execute function st();
+create or replace view cv as select c.id, c.name, c.pop, k.cname, 1 as one from city c left join country k on k.id = c.country;
+insert into cv values (30, 'x');
+drop trigger cvi on cv;
+insert into cv values (31, 'x');
+create view simple as select id, name from city;
+create trigger si instead of delete on simple for each row execute function st();
+insert into simple values (40, 'auto');
+delete from simple where id = 40;
+select count(*) from simple where id = 40;
+drop function cv_f();
+drop view cv;
+drop function cv_f();
