@@ -71,9 +71,7 @@ func usesOfObject(c *change, t dependee, dropped []*catalog.Table) ([]typeUse, e
 		if slices.ContainsFunc(dropped, func(d *catalog.Table) bool { return d.OID == x.OID }) {
 			continue
 		}
-		for _, u := range triggerUses(c, t, x) {
-			others = append(others, u)
-		}
+		others = append(others, triggerUses(c, t, x)...)
 		if x.View != nil {
 			continue
 		}
