@@ -63,6 +63,9 @@ func (e *Env) columnNames(relation uint32) []string {
 func schemaColumns(b *builder) error {
 	return b.visibleClasses(func(c *class) error {
 		for _, col := range b.env.columns(c.oid) {
+			if !b.usableColumn(c, col.name) {
+				continue
+			}
 			r := b.row().database("table_catalog", "udt_catalog").text("table_schema", c.schema).
 				text("table_name", c.name).
 				text("column_name", col.name).int("ordinal_position", int64(col.num)).

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
@@ -89,6 +90,9 @@ func domainChecks(b *builder) error {
 
 func routines(b *builder) error {
 	return b.env.each("pg_proc", func(p *reader) error {
+		if !b.callable(p) {
+			return nil
+		}
 		schema, _ := b.env.SchemaName(p.oid("pronamespace"))
 		r := b.row().database("specific_catalog", "routine_catalog").text("specific_schema", schema).
 			text("specific_name", specificName(p)).
@@ -124,6 +128,12 @@ func routines(b *builder) error {
 	})
 }
 
+// callable reports whether the role may call a function.
+func (b *builder) callable(p *reader) bool {
+	x := Object{Kind: builtin.ObjFunction, OID: p.oid("oid")}
+	return b.canSee(p.oid("proowner")) || b.env.Role != nil && HasPrivilege(&b.env.Names, b.env.Role, x, acl.Execute)
+}
+
 func securityType(p *reader) string {
 	if p.bool("prosecdef") {
 		return "DEFINER"
@@ -147,7 +157,7 @@ var parameterModes = map[byte]string{'i': "IN", 'o': "OUT", 'b': "INOUT", 'v': "
 func parameters(b *builder) error {
 	return b.env.each("pg_proc", func(r *reader) error {
 		p := procOf(&b.env.Names, r.oid("oid"))
-		if p == nil || !b.canSee(r.oid("proowner")) {
+		if p == nil || !b.callable(r) {
 			return nil
 		}
 		all := p.AllArgTypes

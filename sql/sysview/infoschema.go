@@ -3,6 +3,7 @@ package sysview
 import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/catalog/acl"
+	"github.com/sherddb/sherd/sql/privilege"
 )
 
 // schemaSources are the views of information_schema.
@@ -26,10 +27,12 @@ func schemaSources() map[string]source {
 		"enabled_roles":                         enabledRoles,
 		"applicable_roles":                      applicableRoles,
 		"administrable_role_authorizations":     administrableRoles,
-		"table_privileges":                      tablePrivileges,
-		"role_table_grants":                     tablePrivileges,
-		"column_privileges":                     columnPrivileges,
-		"role_column_grants":                    columnPrivileges,
+		"table_privileges":                      tablePrivileges(false),
+		"role_table_grants":                     tablePrivileges(true),
+		"column_privileges":                     columnPrivileges(false),
+		"role_column_grants":                    columnPrivileges(true),
+		"routine_privileges":                    routinePrivileges(false),
+		"role_routine_grants":                   routinePrivileges(true),
 		"routines":                              routines,
 		"parameters":                            parameters,
 		"referential_constraints":               referentialConstraints,
@@ -95,7 +98,12 @@ func (b *builder) canRead(table uint32) bool {
 
 func schemata(b *builder) error {
 	return b.env.each("pg_namespace", func(r *reader) error {
-		if !b.canSee(r.oid("nspowner")) {
+		s := b.env.View.Schema(r.oid("oid"))
+		switch {
+		case b.canSee(r.oid("nspowner")):
+		case b.env.Role == nil || s == nil && hidden(r.text("nspname")):
+			return nil
+		case s != nil && b.env.Role.Schema(s, acl.Create|acl.Usage) == 0:
 			return nil
 		}
 		return b.row().database("catalog_name").set("schema_name", r.get("nspname")).
@@ -103,14 +111,30 @@ func schemata(b *builder) error {
 	})
 }
 
+// hidden reports whether only superusers may look into a built-in schema.
+func hidden(schema string) bool { return schema == "pg_toast" }
+
 // visibleClasses calls f for the tables and views on which the role has any privilege.
 func (b *builder) visibleClasses(f func(c *class) error) error {
 	return b.env.classes(func(c *class) error {
-		if c.kind != 'r' && c.kind != 'v' || !b.canSee(c.owner) && !isSystemSchema(c.schema) {
+		if c.kind != 'r' && c.kind != 'v' || !isSystemSchema(c.schema) && !b.usable(c) {
 			return nil
 		}
 		return f(c)
 	})
+}
+
+// usable reports whether the role has any privilege on a table or view, or on one of its columns.
+func (b *builder) usable(c *class) bool {
+	t := b.env.View.Table(c.oid)
+	return b.canSee(c.owner) || t != nil && b.env.Role != nil &&
+		(b.env.Role.Relation(t, acl.Relation.All(), true) != 0 || b.env.Role.HasAnyColumn(t, acl.Column.All()))
+}
+
+// usableColumn reports whether the role has any privilege on a column.
+func (b *builder) usableColumn(c *class, name string) bool {
+	t := b.env.View.Table(c.oid)
+	return t == nil || b.canSee(c.owner) || b.env.Role.HasColumn(t, t.Column(name), acl.Column.All())
 }
 
 func isSystemSchema(schema string) bool { return catalog.IsBuiltinSchema(schema) }
@@ -184,26 +208,127 @@ func memberships(b *builder, admin bool) error {
 	})
 }
 
-var tablePrivilegeNames = []string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"}
+// grantRow is a privilege that a role has granted to another one.
+type grantRow struct {
+	grantor, grantee uint32 // grantee 0 is PUBLIC
+	privilege        string
+	grantable        bool
+}
 
-// tablePrivileges: there is no GRANT, so owners have all privileges, and others may only read
-// system relations.
-func tablePrivileges(b *builder) error {
-	return b.visibleClasses(func(c *class) error {
-		if isSystemSchema(c.schema) {
-			if secret(c.name) {
-				return nil
-			}
-			return b.privilege(c, "PUBLIC", "SELECT").text("with_hierarchy", "YES").send()
+// eachGrant calls f for the privileges in an access list that the role may know of: those that it has
+// granted or got, and those of all roles. own is true for the views of role grants, which leave out
+// what only PUBLIC has got.
+func (b *builder) eachGrant(list acl.List, owner uint32, mask acl.Mode, own bool, f func(g grantRow) error) error {
+	for _, x := range list {
+		mine := b.canSee(x.Grantor) || x.Grantee != acl.Public && b.canSee(x.Grantee)
+		if !mine && (own || x.Grantee != acl.Public) {
+			continue
 		}
-		for _, p := range tablePrivilegeNames {
-			if err := b.privilege(c, b.env.roleName(c.owner), p).text("with_hierarchy", yesNo(p == "SELECT")).
-				send(); err != nil {
+		owns := privilege.Of(b.env.View, b.env.Database.OID, x.Grantee).Acts(owner)
+		for bit := acl.Mode(1); bit <= mask; bit <<= 1 {
+			if x.Mode&mask&bit == 0 {
+				continue
+			}
+			g := grantRow{x.Grantor, x.Grantee, bit.Words()[0], owns || x.Mode&bit.Options() != 0}
+			if err := f(g); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+	}
+	return nil
+}
+
+// granted sets the columns of a privilege.
+func (r *record) granted(g grantRow) *record {
+	grantee := "PUBLIC"
+	if g.grantee != acl.Public {
+		grantee = r.b.env.roleName(g.grantee)
+	}
+	return r.text("grantor", r.b.env.roleName(g.grantor)).text("grantee", grantee).
+		text("privilege_type", g.privilege).text("is_grantable", yesNo(g.grantable))
+}
+
+// systemList is the access list of a system relation.
+func systemList(name string, owner uint32) acl.List {
+	if secret(name) {
+		return acl.List{}
+	}
+	return acl.List{{Grantee: acl.Public, Grantor: owner, Mode: acl.Select}}
+}
+
+// relationList returns the access list of a table or view.
+func (b *builder) relationList(c *class) acl.List {
+	if t := b.env.View.Table(c.oid); t != nil {
+		return t.ACL.Or(acl.Relation, t.Owner)
+	}
+	return systemList(c.name, c.owner)
+}
+
+func tablePrivileges(own bool) source {
+	return func(b *builder) error {
+		return b.env.classes(func(c *class) error {
+			if c.kind != 'r' && c.kind != 'v' {
+				return nil
+			}
+			return b.eachGrant(b.relationList(c), c.owner, acl.Relation.All(), own, func(g grantRow) error {
+				return b.row().granted(g).database("table_catalog").text("table_schema", c.schema).
+					text("table_name", c.name).text("with_hierarchy", yesNo(g.privilege == "SELECT")).send()
+			})
+		})
+	}
+}
+
+func columnPrivileges(own bool) source {
+	return func(b *builder) error {
+		return b.env.classes(func(c *class) error {
+			if c.kind != 'r' && c.kind != 'v' {
+				return nil
+			}
+			t, whole := b.env.View.Table(c.oid), b.relationList(c)
+			for _, name := range b.env.columnNames(c.oid) {
+				seen := map[grantRow]bool{}
+				send := func(g grantRow) error {
+					if seen[g] {
+						return nil
+					}
+					seen[g] = true
+					return b.row().granted(g).database("table_catalog").text("table_schema", c.schema).
+						text("table_name", c.name).text("column_name", name).send()
+				}
+				lists := []acl.List{whole}
+				if t != nil {
+					lists = append(lists, t.Column(name).ACL)
+				}
+				for _, list := range lists {
+					if err := b.eachGrant(list, c.owner, acl.Column.All(), own, send); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func routinePrivileges(own bool) source {
+	return func(b *builder) error {
+		return b.env.each("pg_proc", func(r *reader) error {
+			f, owner := catalog.FunctionByOID(b.env.View, r.oid("oid")), r.oid("proowner")
+			list := acl.Default(acl.Function, owner)
+			switch {
+			case f != nil:
+				list = f.ACL.Or(acl.Function, owner)
+			case restricted(r.oid("oid")):
+				list = acl.List{{Grantee: owner, Grantor: owner, Mode: acl.Execute}}
+			}
+			schema, _ := b.env.SchemaName(r.oid("pronamespace"))
+			return b.eachGrant(list, owner, acl.Execute, own, func(g grantRow) error {
+				return b.row().granted(g).database("specific_catalog", "routine_catalog").
+					text("specific_schema", schema).text("specific_name", specificName(r)).
+					text("routine_schema", schema).text("routine_name", r.text("proname")).send()
+			})
+		})
+	}
 }
 
 // secret reports whether only superusers may read a system relation.
@@ -214,30 +339,4 @@ func secret(name string) bool {
 		return true
 	}
 	return false
-}
-
-func (b *builder) privilege(c *class, grantee, privilege string) *record {
-	return b.row().text("grantor", b.env.roleName(c.owner)).text("grantee", grantee).database("table_catalog").
-		text("table_schema", c.schema).text("table_name", c.name).text("privilege_type", privilege).
-		text("is_grantable", yesNo(grantee != "PUBLIC"))
-}
-
-func columnPrivileges(b *builder) error {
-	return b.visibleClasses(func(c *class) error {
-		grantee, privileges := b.env.roleName(c.owner), []string{"INSERT", "SELECT", "UPDATE", "REFERENCES"}
-		if isSystemSchema(c.schema) {
-			if secret(c.name) {
-				return nil
-			}
-			grantee, privileges = "PUBLIC", []string{"SELECT"}
-		}
-		for _, name := range b.env.columnNames(c.oid) {
-			for _, p := range privileges {
-				if err := b.privilege(c, grantee, p).text("column_name", name).send(); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -70,7 +71,7 @@ func pgSequences(b *builder) error {
 			oid("data_type", q.Type).int("start_value", q.Start).int("min_value", q.Min).int("max_value", q.Max).
 			int("increment_by", q.Increment).
 			bool("cycle", q.Cycle).int("cache_size", q.Cache)
-		if b.canSee(t.Owner) {
+		if b.env.Role != nil && b.env.Role.Relation(t, acl.Select|acl.Usage, true) != 0 {
 			value, called, err := b.env.SequenceValue(t)
 			if err != nil {
 				return err
@@ -87,7 +88,7 @@ func pgSequences(b *builder) error {
 func schemaSequences(b *builder) error {
 	return b.sequences(func(t *catalog.Table) error {
 		q := t.Sequence
-		if q.Internal || !b.canSee(t.Owner) {
+		if q.Internal || b.env.Role == nil || b.env.Role.Relation(t, acl.Sequence.All(), true) == 0 {
 			return nil
 		}
 		schema, _ := b.env.SchemaName(t.Schema)
