@@ -203,7 +203,11 @@ func namesOf(d descriptor) []heldName {
 	case *Database:
 		return one(databaseNames, 0, d.Name, pgerr.DuplicateDatabase, "database")
 	case *Schema:
-		return one(schemaNames, d.Database, d.Name, pgerr.DuplicateSchema, "schema")
+		names := one(schemaNames, d.Database, d.Name, pgerr.DuplicateSchema, "schema")
+		if d.Temporary {
+			names = append(names, one(schemaNames, d.Database, TemporarySchema, pgerr.DuplicateSchema, "schema")...)
+		}
+		return names
 	case *Role:
 		return one(roleNames, 0, d.Name, pgerr.DuplicateObject, "role")
 	case *Node:

@@ -94,12 +94,13 @@ type Pin struct {
 
 // Schema is a namespace of tables and types.
 type Schema struct {
-	OID      OID
-	Database OID
-	Name     string
-	Owner    OID
-	Comment  string
-	ACL      acl.List
+	OID       OID
+	Database  OID
+	Name      string
+	Owner     OID
+	Comment   string
+	ACL       acl.List
+	Temporary bool // of a session's temporary objects; also named TemporarySchema
 }
 
 // RelKind is pg_class.relkind.
@@ -166,6 +167,7 @@ type Special struct {
 	Sequence    *Sequence // of KindSequence, nil for all others
 	View        *ViewRule // of KindView, nil for all others
 	ACL         acl.List  // nil is the default one
+	OnCommit    OnCommit  // of temporary relations, 0 for all others
 }
 
 // FormerIDs connects a collection with the table of its forwarding entries, which map former ids of

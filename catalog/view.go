@@ -21,6 +21,7 @@ type View struct {
 	superseded chan struct{}
 	referrers  *referrers
 	onto       *View // of a preview: the view in force that it was planned against; nil for all others
+	temporary  *Temporary
 }
 
 // entry is a descriptor with the version of the view that it first appeared in.
@@ -35,7 +36,7 @@ func emptyView() *View { return &View{superseded: make(chan struct{}), referrers
 func (v *View) draft() *View {
 	d := &View{version: v.version, definitionVersion: v.definitionVersion, superseded: make(chan struct{}),
 		referrers: &referrers{}}
-	d.prepared, d.decided = v.prepared, v.decided
+	d.prepared, d.decided, d.temporary = v.prepared, v.decided, v.temporary
 	// Copy modifies the head of the tree that it copies, so it gets copies of the heads: several
 	// goroutines may draft from one view at once. The nodes that v owns stay unchanged, because v
 	// is never written to again.
@@ -128,7 +129,13 @@ func (v *View) SchemaByName(database OID, name string) *Schema {
 
 // Schemas returns a database's schemas by name.
 func (v *View) Schemas(database OID) iter.Seq[*Schema] {
-	return values(named[*Schema](v, schemaNames, database))
+	return func(yield func(*Schema) bool) {
+		for name, s := range named[*Schema](v, schemaNames, database) {
+			if s.Name == name && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // Table returns the table with an OID.

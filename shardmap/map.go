@@ -31,6 +31,16 @@ const NoFragment FragmentID = 0
 // taken their place, or the table is gone. Definitions as new as the map do not name them.
 const Taken FragmentID = math.MaxUint32
 
+// Session is the fragment of a session that has temporary tables: all their rows are in it. No map of
+// a database has it.
+const Session FragmentID = math.MaxUint32 - 1
+
+// sessionMap has all buckets in a session's own fragment.
+var sessionMap = &Map{ranges: []Range{{Interval{Hi: BucketLimit}, Session}}}
+
+// SessionMap returns the map of temporary tables.
+func SessionMap() *Map { return sessionMap }
+
 // Map says which fragment of a database owns each bucket, as of an epoch. It covers the whole space
 // (B2), may have assigned buckets besides, and is immutable.
 type Map struct {

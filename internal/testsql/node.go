@@ -87,7 +87,7 @@ func (n *Node) define(st parse.Statement) error {
 	return n.Worker.Do(ctx, func(t *system.Transaction) error {
 		e := &ddl.Env{
 			Catalog: n.Catalog, Database: catalog.PostgresDB, Role: catalog.BootstrapRole,
-			SearchPath: []string{"public"}, Env: n.Worker.Values(), View: t.View,
+			Namespaces: ddl.Namespaces{SearchPath: []string{"public"}}, Env: n.Worker.Values(), View: t.View,
 			Notice: func(*pgerr.Error) error { return nil },
 		}
 		rows := &schemachange.Rows{Tx: &schemachange.Transaction{Tx: t.Tx}, Executor: t.Executor}

@@ -204,6 +204,9 @@ func procsNamed(ctx *Context, schema, name string) []*query.Proc {
 	builtIn := pgcatalog.ProcsByName(name)
 	var out []*query.Proc
 	for _, sch := range path {
+		if schema == "" && catalog.IsTemporarySchema(sch) {
+			continue // as in PostgreSQL, so that no function takes the place of another one by chance
+		}
 		for _, p := range builtIn {
 			if p.Namespace == sch {
 				out = append(out, p)

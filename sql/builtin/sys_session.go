@@ -55,7 +55,7 @@ var sysSession = map[string]Func{
 		return types.NewText(s.Snapshot()), nil
 	}),
 	"pg_is_in_recovery": alwaysFalse, "pg_is_wal_replay_paused": alwaysFalse, "pg_jit_available": alwaysFalse,
-	"pg_my_temp_schema":       func(*Ctx, []types.Datum) (types.Datum, error) { return types.NewOid(0), nil },
+	"pg_my_temp_schema":       myTemporarySchema,
 	"pg_is_other_temp_schema": alwaysFalse,
 	"pg_trigger_depth": onSession(func(s SessionInfo) (types.Datum, error) {
 		return types.NewInt(int64(s.TriggerDepth())), nil
@@ -96,6 +96,19 @@ func currentSchema(c *Ctx, _ []types.Datum) (types.Datum, error) {
 		return types.NewText(path[0]), nil
 	}
 	return types.Null, nil
+}
+
+// myTemporarySchema returns the schema of the session's temporary objects, 0 if it has none.
+func myTemporarySchema(c *Ctx, _ []types.Datum) (types.Datum, error) {
+	s, err := c.session()
+	if err != nil {
+		return types.Null, err
+	}
+	oid, ok, err := s.FindObject(ObjSchema, "pg_temp")
+	if err != nil || !ok {
+		oid = 0
+	}
+	return types.NewOid(oid), nil
 }
 
 func currentSchemas(c *Ctx, a []types.Datum) (types.Datum, error) {

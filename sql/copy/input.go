@@ -34,6 +34,9 @@ type Input struct {
 	lines   lineNumbers
 }
 
+// IsTemporary reports whether the rows go into a temporary table.
+func (in *Input) IsTemporary() bool { return in.table.IsTemporary() }
+
 // Input finds the table of a COPY FROM, locks it, and compiles the program that inserts. compiler
 // returns one with the definitions that the transaction sees now.
 func (s *Statement) Input(ctx context.Context, t *tx.Tx, compiler func() *stmt.Compiler) (*Input, error) {

@@ -34,6 +34,7 @@ type change struct {
 	cut        map[catalog.OID][]catalog.OID // foreign keys and statistics that CASCADE drops, by table
 	// columns that lose a dropped sequence, by table; the table is in cut too
 	lost map[catalog.OID][]int16
+	made *catalog.Schema // of temporary objects, which the session has not had before
 }
 
 // fill is an index that needs entries for the existing rows.

@@ -44,9 +44,6 @@ func relationExists(name string) *pgerr.Error {
 // checkCreateClauses refuses clauses that CREATE TABLE does not support yet.
 func checkCreateClauses(n *pg_query.CreateStmt) error {
 	switch {
-	case n.Relation.Relpersistence == "t":
-		return pgerr.Unsupported("temporary tables are not supported yet").
-			WithHint("Use WITH queries, or a table that you drop afterwards.")
 	case len(n.InhRelations) > 0 && n.Partbound != nil:
 		return pgerr.Unsupported("PARTITION OF is not supported").
 			WithHint("Rows are spread over fragments by their key; see shard_by.")
@@ -61,9 +58,6 @@ func checkCreateClauses(n *pg_query.CreateStmt) error {
 		return pgerr.New(pgerr.UndefinedObject, `tablespace "%s" does not exist`, n.Tablespacename)
 	case n.AccessMethod != "" && n.AccessMethod != "heap":
 		return pgerr.New(pgerr.UndefinedObject, `access method "%s" does not exist`, n.AccessMethod)
-	case n.Oncommit != pg_query.OnCommitAction_ONCOMMIT_NOOP &&
-		n.Oncommit != pg_query.OnCommitAction_ON_COMMIT_ACTION_UNDEFINED:
-		return pgerr.New(pgerr.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables")
 	}
 	return nil
 }
@@ -80,6 +74,9 @@ func (c *change) newTable(n *pg_query.CreateStmt, schema *catalog.Schema) (*cata
 		Kind: catalog.KindTable, StorageID: oid, NextAttNum: 1,
 	}
 	d.t.ACL = defaultACL(c, 'r', c.me.OID, schema.OID)
+	if d.t.OnCommit, err = onCommit(schema, n.Oncommit); err != nil {
+		return nil, err
+	}
 	if err := d.elements(n); err != nil {
 		return nil, err
 	}

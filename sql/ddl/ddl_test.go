@@ -52,8 +52,9 @@ func newWorld(t *testing.T) *world {
 			// The test has no fragments to ask.
 			return &catalog.Plan{Epoch: now.Map.Epoch()}, nil
 		},
-		Catalog: c, Database: catalog.PostgresDB, Role: catalog.BootstrapRole, SearchPath: []string{"public"},
-		Env: &types.Env{}, Notice: func(n *pgerr.Error) error { w.say(n); return nil },
+		Catalog: c, Database: catalog.PostgresDB, Role: catalog.BootstrapRole,
+		Namespaces: ddl.Namespaces{SearchPath: []string{"public"}},
+		Env:        &types.Env{}, Notice: func(n *pgerr.Error) error { w.say(n); return nil },
 		View:    c.View,
 		Lock:    func(context.Context, []catalog.OID) error { return nil },
 		Reserve: func(context.Context, []catalog.OID) error { return nil },

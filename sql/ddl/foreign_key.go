@@ -106,6 +106,9 @@ func (d *draft) addForeignKey(f pendingForeign) error {
 	if err != nil {
 		return err
 	}
+	if err := samePersistence(d.t, parent); err != nil {
+		return err
+	}
 	con := catalog.Constraint{
 		Name: name, Kind: catalog.ForeignKey, Deferrable: f.deferrable || f.deferred, InitiallyDeferred: f.deferred,
 		Valid: !f.k.SkipValidation || d.was == nil,

@@ -196,6 +196,9 @@ func moveRoutine(r *runner, n *pg_query.AlterObjectSchemaStmt) error {
 		if err != nil || s.OID == f.Schema {
 			return err
 		}
+		if err := mayMove(c, f.Schema, s); err != nil {
+			return err
+		}
 		return placeRoutine(c, f, s.OID, f.Name)
 	})
 }

@@ -143,9 +143,10 @@ func (c *change) target(rv *pg_query.RangeVar) (*catalog.Schema, error) {
 		return nil, err
 	}
 	name := rv.Schemaname
-	if name == "" {
-		for _, p := range c.SearchPath {
-			if catalog.IsBuiltinSchema(p) || c.view.SchemaByName(c.Database, p) != nil {
+	if name == "" && rv.Relpersistence != "t" {
+		for _, p := range catalog.WrittenPath(c.SearchPath) {
+			if catalog.IsBuiltinSchema(p) || p == catalog.TemporarySchema ||
+				c.view.SchemaByName(c.Database, p) != nil {
 				name = p
 				break
 			}
@@ -154,6 +155,9 @@ func (c *change) target(rv *pg_query.RangeVar) (*catalog.Schema, error) {
 			return nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").
 				At(c.pos(rv.Location))
 		}
+	}
+	if rv.Relpersistence == "t" || name == catalog.TemporarySchema {
+		return temporarySchema(c, rv)
 	}
 	s, err := c.schemaToFill(name, rv.Relname)
 	if pgerr.Is(err, pgerr.InsufficientPrivilege) && !catalog.IsBuiltinSchema(name) {

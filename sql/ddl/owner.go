@@ -52,11 +52,8 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 				return err
 			}
 			s, err := c.schemaToFill(n.Newschema, t.Name)
-			if err != nil {
+			if err != nil || s.OID == t.Schema {
 				return err
-			}
-			if s.OID == t.Schema {
-				return nil
 			}
 			owned, err := c.ownedBy([]*catalog.Table{t})
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/privilege"
 )
 
@@ -282,4 +283,100 @@ func reported(lines []string) string {
 			" (see server log for list)")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// temporarySchema returns the schema of the session's temporary objects for a new object, and
+// creates it if the session has none.
+func temporarySchema(c *change, rv *pg_query.RangeVar) (*catalog.Schema, error) {
+	switch {
+	case c.TemporarySchema == "":
+		return nil, pgerr.Unsupported("temporary objects cannot be created here").
+			WithHint("Create them in a session of a client.")
+	case rv.Schemaname != "" && rv.Schemaname != catalog.TemporarySchema && rv.Schemaname != c.TemporarySchema:
+		return nil, pgerr.New(pgerr.InvalidTableDefinition,
+			"cannot create temporary relation in non-temporary schema").At(c.pos(rv.Location))
+	case rv.Relpersistence == "u":
+		return nil, pgerr.New(pgerr.InvalidTableDefinition,
+			"only temporary relations may be created in temporary schemas").At(c.pos(rv.Location))
+	}
+	if s := c.view.SchemaByName(c.Database, catalog.TemporarySchema); s != nil {
+		return s, nil
+	}
+	if c.made != nil {
+		return c.made, nil
+	}
+	if d := c.view.Database(c.Database); subject(c).OnDatabase(d, acl.Temporary) == 0 {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege,
+			`permission denied to create temporary tables in database "%s"`, d.Name)
+	}
+	oid, err := c.newOID()
+	if err != nil {
+		return nil, err
+	}
+	c.made = &catalog.Schema{OID: oid, Database: c.Database, Name: c.TemporarySchema, Owner: c.me.OID, Temporary: true}
+	return c.made, catalog.PutTemporarySchema(c.ch, c.made)
+}
+
+// keptIn returns what the end of a transaction does with a relation that is no table, in a schema.
+func keptIn(c *change, schema catalog.OID) catalog.OnCommit {
+	s := c.view.Schema(schema)
+	if s != nil && s.Temporary || c.made != nil && c.made.OID == schema {
+		return catalog.PreserveRows
+	}
+	return 0
+}
+
+// onCommit returns what ON COMMIT says of a table in a schema.
+func onCommit(schema *catalog.Schema, action pg_query.OnCommitAction) (catalog.OnCommit, error) {
+	if !schema.Temporary {
+		switch action {
+		case pg_query.OnCommitAction_ONCOMMIT_NOOP, pg_query.OnCommitAction_ON_COMMIT_ACTION_UNDEFINED:
+			return 0, nil
+		}
+		return 0, pgerr.New(pgerr.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables")
+	}
+	switch action {
+	case pg_query.OnCommitAction_ONCOMMIT_DELETE_ROWS:
+		return catalog.DeleteRows, nil
+	case pg_query.OnCommitAction_ONCOMMIT_DROP:
+		return catalog.DropTable, nil
+	}
+	return catalog.PreserveRows, nil
+}
+
+// samePersistence refuses a foreign key between a temporary table and one that is not.
+func samePersistence(t, parent *catalog.Table) error {
+	switch {
+	case t.IsTemporary() && !parent.IsTemporary():
+		return pgerr.New(pgerr.InvalidTableDefinition,
+			"constraints on temporary tables may reference only temporary tables")
+	case !t.IsTemporary() && parent.IsTemporary():
+		return pgerr.New(pgerr.InvalidTableDefinition,
+			"constraints on permanent tables may reference only permanent tables")
+	}
+	return nil
+}
+
+// mayMove refuses to move an object into or out of a schema of temporary objects.
+func mayMove(c *change, from catalog.OID, to *catalog.Schema) error {
+	if s := c.view.Schema(from); s != nil && s.Temporary || to.Temporary {
+		return pgerr.Unsupported("cannot move objects into or out of temporary schemas")
+	}
+	return nil
+}
+
+// persistentAs returns the name of a new view: it is temporary if its query reads temporary relations.
+func persistentAs(c *change, rv *pg_query.RangeVar, def *analyze.ViewDefinition) *pg_query.RangeVar {
+	if rv.Relpersistence == "t" || rv.Schemaname == catalog.TemporarySchema ||
+		!slices.ContainsFunc(def.Uses, func(u catalog.Use) bool {
+			t := c.view.Table(u.Relation)
+			return t != nil && t.IsTemporary()
+		}) {
+		return rv
+	}
+	c.notice(pgerr.SuccessfulCompletion, `view "%s" will be a temporary view`, rv.Relname)
+	return &pg_query.RangeVar{
+		Catalogname: rv.Catalogname, Schemaname: rv.Schemaname, Relname: rv.Relname, Relpersistence: "t",
+		Location: rv.Location,
+	}
 }

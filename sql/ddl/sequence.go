@@ -8,10 +8,6 @@ import (
 )
 
 func (r *runner) createSequence(n *pg_query.CreateSeqStmt) error {
-	if n.Sequence.Relpersistence == "t" {
-		return pgerr.Unsupported("temporary sequences are not supported yet").
-			WithHint("Use a sequence that you drop afterwards.")
-	}
 	owner := ownerOption(n.Options)
 	return r.updateReserved(func(c *change) []catalog.OID { return c.find(owner...) }, func(c *change) error {
 		schema, err := c.target(n.Sequence)
@@ -59,6 +55,7 @@ func (c *change) newSequence(schema catalog.OID, name string, owner catalog.OID,
 	t := catalog.NewSequenceTable(oid, key, s)
 	t.Database, t.Schema, t.Name, t.Owner = c.Database, schema, name, owner
 	t.ACL = defaultACL(c, 'S', owner, schema)
+	t.OnCommit = keptIn(c, schema)
 	return t, nil
 }
 
@@ -235,6 +232,9 @@ func (c *change) setSequenceSchema(t *catalog.Table, to string) error {
 
 // setRelationSchema moves a relation to another schema.
 func (c *change) setRelationSchema(t *catalog.Table, s *catalog.Schema) error {
+	if err := mayMove(c, t.Schema, s); err != nil {
+		return err
+	}
 	t = t.Clone()
 	t.Schema = s.OID
 	for _, name := range append([]string{t.Name}, indexNames(t)...) {

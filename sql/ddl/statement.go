@@ -13,6 +13,14 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
+// Namespaces are the schemas in which names are found, and objects created.
+type Namespaces struct {
+	SearchPath []string // schema names, with "$user" replaced
+	// TemporarySchema is the name of the schema of the session's temporary objects, which is created
+	// with the first of them; "": there can be none.
+	TemporarySchema string
+}
+
 // Client is for which role a statement runs.
 type Client struct {
 	For         string      // the role that started the job, if a job runs this as Env.Role
@@ -25,8 +33,8 @@ type Env struct {
 	Database catalog.OID
 	Role     catalog.OID
 	Client
-	SearchPath []string // schema names, with "$user" replaced
-	Env        *types.Env
+	Namespaces
+	Env *types.Env
 
 	Notice func(*pgerr.Error) error
 	// View returns the definitions as the transaction sees them.

@@ -167,6 +167,9 @@ func moveType(r *runner, n *pg_query.AlterObjectSchemaStmt) error {
 		if err != nil || s.OID == t.Schema {
 			return err
 		}
+		if err := mayMove(c, t.Schema, s); err != nil {
+			return err
+		}
 		return placeType(c, t, s.OID, t.Name)
 	})
 }

@@ -26,10 +26,6 @@ const (
 
 // createView is CREATE [OR REPLACE] VIEW.
 func createView(r *runner, n *pg_query.ViewStmt) error {
-	if n.View.Relpersistence == "t" {
-		return pgerr.Unsupported("temporary views are not supported yet").
-			WithHint("Create the view in a schema, and drop it afterwards.")
-	}
 	if n.View.Relpersistence == "u" {
 		return pgerr.New(pgerr.SyntaxError, "views cannot be unlogged because they do not have storage")
 	}
@@ -124,7 +120,7 @@ func putView(c *change, n *pg_query.ViewStmt, def *analyze.ViewDefinition) error
 	if err != nil {
 		return err
 	}
-	schema, err := c.target(n.View)
+	schema, err := c.target(persistentAs(c, n.View, def))
 	if err != nil {
 		return err
 	}
@@ -170,7 +166,7 @@ func newView(c *change, name string, schema *catalog.Schema, columns []catalog.C
 		Columns: columns, NextAttNum: int16(len(columns) + 1), Options: options,
 		Special: catalog.Special{
 			View: &catalog.ViewRule{OID: rule, Query: def.Stored, Uses: def.Uses},
-			ACL:  defaultACL(c, 'r', c.me.OID, schema.OID),
+			ACL:  defaultACL(c, 'r', c.me.OID, schema.OID), OnCommit: keptIn(c, schema.OID),
 		},
 	})
 }

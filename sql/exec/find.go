@@ -82,7 +82,7 @@ func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error
 	if err != nil || len(prefixes) == 0 {
 		return shardmap.BucketSet{}, err
 	}
-	t, err := c.reads.at(c)
+	t, err := c.reads.of(c, f.node.Scan.Table)
 	if err != nil {
 		return shardmap.BucketSet{}, err
 	}
@@ -99,11 +99,12 @@ func (f *finder) find(c *Ctx, set shardmap.BucketSet) (shardmap.BucketSet, error
 func (f *finder) askAll(c *Ctx, t txn.Timestamp, prefixes [][]byte, rerouted int, take func(key []byte)) error {
 	byFragment := map[shardmap.FragmentID]*Task{}
 	var order []shardmap.FragmentID
+	m := c.Gateway.mapOf(f.node.Scan.Table)
 	for _, p := range prefixes {
-		id := c.Gateway.Map.Lookup(table.BucketIn(p))
+		id := m.Lookup(table.BucketIn(p))
 		if byFragment[id] == nil {
 			byFragment[id] = &Task{
-				Txn: c.Gateway.Txn, T: t, Epoch: c.Gateway.Map.Epoch(), Plan: f.node,
+				Txn: c.Gateway.Txn, T: t, Epoch: m.Epoch(), Plan: f.node,
 				Params: c.Params, Outers: c.Outers, Env: c.Env,
 				Session: c.Session, Mem: c.Mem, Limits: c.Limits, Seen: c.seen(id), program: f.program,
 			}

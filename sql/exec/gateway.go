@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
@@ -24,7 +25,7 @@ type Gateway struct {
 	// away.
 	Map   *shardmap.Map
 	Renew func(ctx context.Context, epoch uint64) (*shardmap.Map, error)
-	// Fragment returns a fragment of the map, as the transaction uses it.
+	// Fragment returns a fragment of the map, as the transaction uses it, or shardmap.Session.
 	Fragment func(id shardmap.FragmentID) (Fragment, error)
 	// Name returns a fragment's name, such as orders$1.
 	Name func(id shardmap.FragmentID) string
@@ -43,6 +44,14 @@ func (g Gateway) ReadingAt(at txn.Timestamp) *Gateway {
 	g.Snapshot = func(context.Context, []shardmap.Share) (txn.Timestamp, error) { return at, nil }
 	g.Leave = nil
 	return &g
+}
+
+// mapOf returns the map by which the rows of a table are placed; nil is no table in particular.
+func (g *Gateway) mapOf(t *catalog.Table) *shardmap.Map {
+	if t != nil && t.IsTemporary() {
+		return shardmap.SessionMap()
+	}
+	return g.Map
 }
 
 // run runs a task in a fragment. It turns a panic below it into the statement's error, because a

@@ -35,6 +35,7 @@ type gatherOp struct {
 	merge   operator.Ordering
 	ahead   *aheadReads // nil: it runs for one set of outer values at a time
 	whole   bool        // it is read whole, whatever the statement's part
+	session bool        // it reads temporary tables, which are in the session's own fragment
 	task    Task        // of a route to one fragment, reused
 	single  [1]shardmap.Share
 	run     uint64
@@ -56,9 +57,28 @@ func (k *compiler) gather(n *plan.Gather) (operator.Op, error) {
 	}
 	o := &gatherOp{
 		node: n, router: r, index: index, program: p, merge: operator.NewOrdering(n.Merge), whole: whole(n.Child),
+		session: readsTemporary(n.Child),
 	}
-	k.gathers = append(k.gathers, o)
+	if !o.session {
+		k.gathers = append(k.gathers, o)
+	}
 	return o, k.readAhead(o)
+}
+
+// readsTemporary reports whether a part of a plan reads temporary tables. It reads no others then.
+func readsTemporary(n plan.Node) bool {
+	if s, ok := n.(*plan.Scan); ok {
+		return s.Table.IsTemporary()
+	}
+	return slices.ContainsFunc(n.Children(), readsTemporary)
+}
+
+// mapOf returns the map by which the Gather is split into tasks.
+func (o *gatherOp) mapOf(g *Gateway) *shardmap.Map {
+	if o.session {
+		return shardmap.SessionMap()
+	}
+	return g.Map
 }
 
 // buckets evaluates the route, once per execution if it cannot change.
@@ -100,7 +120,7 @@ func (o *gatherOp) Run(x *operator.Execution, emit Emit) error {
 func (o *gatherOp) read(c *Ctx, set shardmap.BucketSet, emit Emit) error {
 	for n := 0; ; n++ {
 		epoch := c.Gateway.Map.Epoch()
-		shares, at, err := o.place(c, split(o.single[:0], c.Gateway.Map, set))
+		shares, at, err := o.place(c, split(o.single[:0], o.mapOf(c.Gateway), set))
 		switch {
 		case err != nil || len(shares) == 0:
 		case len(shares) == 1:
@@ -120,6 +140,10 @@ func (o *gatherOp) read(c *Ctx, set shardmap.BucketSet, emit Emit) error {
 // place returns the shares that are read, and the timestamp. If there is one share, it fills the
 // task for it.
 func (o *gatherOp) place(c *Ctx, shares []shardmap.Share) ([]shardmap.Share, txn.Timestamp, error) {
+	if o.session {
+		o.fill(&o.task, c, 0, shares[0], c.Outers)
+		return shares, 0, nil
+	}
 	if err := o.fanout(c, shares); err != nil {
 		return nil, 0, err
 	}

@@ -36,7 +36,8 @@ func NewFill(table *catalog.Table, schema string, index query.Index) *Fill {
 // All adds all entries in the transaction of c, while no transaction writes to the table. Rows in
 // the transaction's write buffers count.
 func (f *Fill) All(c *Ctx) error {
-	for _, share := range c.Gateway.Map.Split(c.Gateway.Map.All()) {
+	m := c.Gateway.mapOf(f.table)
+	for _, share := range m.Split(c.Gateway.Map.All()) {
 		at := FillPlace{}
 		if err := f.wherever(c, share, &at, 0, false); err != nil {
 			return err
@@ -91,9 +92,11 @@ func (f *Fill) run(c *Ctx, share shardmap.Share, at *FillPlace, limit int, besid
 	if out.program, err = compileNode(stage, 0); err != nil {
 		return err
 	}
-	t, err := c.Gateway.Snapshot(c.ctx(), []shardmap.Share{share})
-	if err != nil {
-		return err
+	var t txn.Timestamp
+	if !f.table.IsTemporary() {
+		if t, err = c.Gateway.Snapshot(c.ctx(), []shardmap.Share{share}); err != nil {
+			return err
+		}
 	}
 	fragment, err := c.Gateway.Fragment(share.Fragment)
 	if err != nil {

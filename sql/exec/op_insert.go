@@ -114,7 +114,7 @@ func (o *insertOp) Run(x *operator.Execution, emit Emit) error {
 	if c.Gateway == nil {
 		return internal("INSERT inside a fragment")
 	}
-	if err := readOnly(c, "INSERT"); err != nil {
+	if err := readOnly(c, "INSERT", o.node.Table); err != nil {
 		return err
 	}
 	c.Parted = c.Parted || o.parted

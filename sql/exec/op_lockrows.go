@@ -109,7 +109,7 @@ func (k *compiler) lockRows(n *plan.LockRows) (operator.Op, error) {
 // Run implements Op.
 func (o *lockRowsOp) Run(x *operator.Execution, emit Emit) error {
 	c := statement(x)
-	if err := readOnly(c, "SELECT "+o.node.Locks[0].Strength.String()); err != nil {
+	if err := readOnly(c, "SELECT "+o.node.Locks[0].Strength.String(), o.node.Locks[0].Table); err != nil {
 		return err
 	}
 	if c.local == nil {
@@ -232,7 +232,7 @@ func (b *lockBatch) lockKeys(i int, keys []Write, rerouted int) error {
 	var p *part
 	for _, w := range keys {
 		bucket := table.BucketIn(w.Key)
-		id := b.c.Gateway.Map.Lookup(bucket)
+		id := b.c.Gateway.mapOf(b.o.node.Locks[i].Table).Lookup(bucket)
 		if p != nil && p.fragment != id {
 			if err := b.send(i, p); err != nil {
 				return err

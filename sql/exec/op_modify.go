@@ -112,9 +112,9 @@ func isOneScan(n plan.Node) bool {
 	return ok
 }
 
-// readOnly refuses writes in a read-only transaction.
-func readOnly(c *Ctx, what string) error {
-	if c.Limits.ReadOnly {
+// readOnly refuses to write to a table in a read-only transaction, unless the table is temporary.
+func readOnly(c *Ctx, what string, t *catalog.Table) error {
+	if c.Limits.ReadOnly && !t.IsTemporary() {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
 	}
 	return nil
@@ -127,7 +127,7 @@ func (o *modifyOp) Run(x *operator.Execution, emit Emit) error {
 	if o.node.Kind == plan.ModDelete {
 		what = "DELETE"
 	}
-	if err := readOnly(c, what); err != nil {
+	if err := readOnly(c, what, o.node.Table); err != nil {
 		return err
 	}
 	if c.local != nil {

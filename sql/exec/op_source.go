@@ -100,7 +100,7 @@ func (k *compiler) instead(n *plan.Modify) (operator.Op, error) {
 // Run implements Op. All rows are read before the first trigger fires, because it may change them (E6).
 func (o *insteadOp) Run(x *operator.Execution, emit Emit) error {
 	c := statement(x)
-	if err := readOnly(c, [...]string{"INSERT", "UPDATE", "DELETE"}[o.node.Kind]); err != nil {
+	if err := readOnly(c, [...]string{"INSERT", "UPDATE", "DELETE"}[o.node.Kind], o.node.Table); err != nil {
 		return err
 	}
 	if c.Triggers == nil {

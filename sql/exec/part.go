@@ -20,8 +20,8 @@ type Part struct {
 // Reads reports whether the program reads client tables, other than rows that it is given.
 func (p *Program) Reads() bool { return p.reads }
 
-// whole reports whether a Gather reads only the server's own tables: parts of split documents and
-// forwarding entries. The rest of the statement needs all of their rows, in every fragment.
+// whole reports whether a Gather reads only the server's own tables (parts of split documents and
+// forwarding entries), or temporary ones. The statement needs all of their rows, in every fragment.
 func whole(n plan.Node) bool {
 	if s, ok := n.(*plan.Scan); ok {
 		return kept(s.Table)
@@ -35,7 +35,7 @@ func whole(n plan.Node) bool {
 	return len(children) > 0
 }
 
-func kept(t *catalog.Table) bool { return t.HotOf != 0 || t.ForwardingOf != 0 }
+func kept(t *catalog.Table) bool { return t.HotOf != 0 || t.ForwardingOf != 0 || t.IsTemporary() }
 
 // Whole reports whether a Gather reads everything, whatever the statement's Part and Partial.
 func Whole(n *plan.Gather) bool { return whole(n.Child) }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/txn"
 )
@@ -43,6 +44,14 @@ func (o *gatherOp) reach(c *Ctx) (shardmap.BucketSet, error) {
 		return o.within(c, o.router.Table().Buckets())
 	}
 	return o.buckets(c)
+}
+
+// of returns the timestamp at which the statement reads a table. Temporary tables have none.
+func (s *snapshot) of(c *Ctx, t *catalog.Table) (txn.Timestamp, error) {
+	if t.IsTemporary() {
+		return 0, nil
+	}
+	return s.at(c)
 }
 
 // at returns the statement's timestamp. Routes that depend on outer values may reach every

@@ -305,7 +305,7 @@ const (
 )
 
 func (s *sender) add(bucket shardmap.Bucket, w Write) {
-	p := s.part(s.c.Gateway.Map.Lookup(bucket))
+	p := s.part(s.c.Gateway.mapOf(s.node.Modify.Table).Lookup(bucket))
 	w.Deferred = s.defers(&w)
 	p.writes = append(p.writes, w)
 	p.buckets = append(p.buckets, shardmap.OneBucket(bucket))
@@ -349,7 +349,7 @@ func (s *sender) at() (txn.Timestamp, error) {
 	if s.node.Modify.OnConflict == nil && s.node.Modify.Kind == plan.ModInsert {
 		return maxT, nil
 	}
-	return s.c.reads.at(s.c)
+	return s.c.reads.of(s.c, s.node.Modify.Table)
 }
 
 // stage writes a part in the fragments that own its buckets now. It may run in its own goroutine.

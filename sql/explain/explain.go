@@ -92,7 +92,7 @@ func (x *Explanation) run(p *stmt.Program, c *exec.Ctx) (
 	_ *stmt.Program, footer []outline.Property, steps bool, err error,
 ) {
 	t := x.Tx
-	if p.Writes && t.IsReadOnly() {
+	if p.WritesShared() && t.IsReadOnly() {
 		return nil, nil, false, t.ReadOnlyError(p.Query.Command.String())
 	}
 	measure := operator.Counted
@@ -121,6 +121,9 @@ func (x *Explanation) run(p *stmt.Program, c *exec.Ctx) (
 // route returns the fragments and buckets of a route, if they are known before the statement
 // runs.
 func (x *Explanation) route(c *exec.Ctx, r *plan.Route) string {
+	if r.Table != nil && r.Table.IsTemporary() {
+		return "fragment: " + catalog.TemporarySchema
+	}
 	m := x.Tx.Gateway.Map
 	set, known, err := exec.RouteBuckets(c, r)
 	switch {
@@ -164,6 +167,9 @@ func segmentsText(t *catalog.Table, set shardmap.BucketSet) string {
 
 // index returns a line with the entries that a lookup in a global index reads.
 func (x *Explanation) index(c *exec.Ctx, i *plan.IndexScan) string {
+	if i.Table.IsTemporary() {
+		return "fragment: " + catalog.TemporarySchema
+	}
 	set, known := exec.IndexBuckets(c, i)
 	if !known {
 		return "fragment: by the value"

@@ -177,7 +177,8 @@ func alikeInBoth(oid types.OID) bool {
 
 func sameBucket(l *level, a, b int, eqs []equality) bool {
 	ta, tb := l.q.Rels[a].Table, l.q.Rels[b].Table
-	if ta == nil || tb == nil || ta.Database != tb.Database || ranged(ta) || ranged(tb) ||
+	if ta == nil || tb == nil || ta.Database != tb.Database || ta.IsTemporary() != tb.IsTemporary() ||
+		ranged(ta) || ranged(tb) ||
 		!ta.Prefixes.Equal(tb.Prefixes) {
 		return false
 	}

@@ -74,6 +74,9 @@ func (s *Subject) HasAnyColumn(t *catalog.Table, mode acl.Mode) bool {
 
 // Schema returns which of the privileges in mask the role has on a schema.
 func (s *Subject) Schema(x *catalog.Schema, mask acl.Mode) acl.Mode {
+	if x.Temporary {
+		return mask // the session's own
+	}
 	out := s.mask(SchemaList(x), acl.Schema, x.Owner, mask, false)
 	if mask&^out&acl.Usage != 0 && (s.Acts(readAllDataRole) || s.Acts(writeAllDataRole)) {
 		out |= acl.Usage

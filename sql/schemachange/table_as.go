@@ -5,6 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/copy"
 	"github.com/sherddb/sherd/sql/ddl"
@@ -34,8 +35,11 @@ func (a *TableAs) Exists(names *sysview.Names, notice func(*pgerr.Error) error) 
 	rel := a.Node.Into.Rel
 	schema := rel.Schemaname
 	if schema == "" {
-		if path := names.Schemas(); len(path) > 0 {
+		if path := catalog.WrittenPath(names.Schemas()); len(path) > 0 {
 			schema = path[0]
+		}
+		if rel.Relpersistence == "t" {
+			schema = catalog.TemporarySchema
 		}
 	}
 	in := names.View.SchemaByName(names.Database.OID, schema)

@@ -52,10 +52,10 @@ func (t *Transaction) noteFilled(epoch uint64) {
 	}
 }
 
-// Condition returns the change that the transaction commits, as one that comes into force only
-// while the buckets are where they were when indexes were filled.
-func (t *Transaction) Condition(database catalog.OID) (*catalog.Change, error) {
-	ch, newest := t.Schema.Change, t.Newest()
+// Condition returns a change that the transaction commits as one that comes into force only while
+// the buckets are where they were when indexes were filled.
+func (t *Transaction) Condition(database catalog.OID, ch *catalog.Change) (*catalog.Change, error) {
+	newest := t.Newest()
 	if !t.filled {
 		return ch, nil
 	}

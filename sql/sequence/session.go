@@ -33,9 +33,10 @@ type Session struct {
 	allocator *Allocator
 	client    Client
 
-	mu   sync.Mutex
-	by   map[catalog.OID]*cachedValues // guarded by mu
-	last *cachedValues                 // of lastval; guarded by mu
+	mu        sync.Mutex
+	by        map[catalog.OID]*cachedValues // guarded by mu
+	last      *cachedValues                 // of lastval; guarded by mu
+	temporary map[uint32]*uncommitted       // temporary sequences, by storage; guarded by mu
 }
 
 // cachedValues are the values of one sequence that the session has taken and not returned.
@@ -74,6 +75,23 @@ func (s *Session) of(t *catalog.Table) *cachedValues {
 	return v
 }
 
+// own returns the state of a sequence that no other session can use: a temporary one, or one whose
+// storage the transaction has made; nil for others.
+func (s *Session) own(t *Transaction, seq *catalog.Table) *uncommitted {
+	if !seq.IsTemporary() {
+		return t.own(seq)
+	}
+	n := s.temporary[seq.StorageID]
+	if n == nil {
+		n = &uncommitted{oid: seq.OID, state: State{seq.Sequence.Value, seq.Sequence.Called}}
+		if s.temporary == nil {
+			s.temporary = map[uint32]*uncommitted{}
+		}
+		s.temporary[seq.StorageID] = n
+	}
+	return n
+}
+
 // use is what a function does with a sequence.
 type use struct {
 	doing string // the function, if it writes
@@ -109,7 +127,7 @@ func (s *Session) find(
 	if privilege.Of(view, c.Database, c.Role()).Relation(seq, u.anyOf, true) == 0 {
 		return nil, privilege.Denied(seq)
 	}
-	if u.doing != "" && t.IsReadOnly() {
+	if u.doing != "" && t.IsReadOnly() && !seq.IsTemporary() {
 		return nil, t.ReadOnlyError(u.doing + "()")
 	}
 	return seq, nil
@@ -135,7 +153,7 @@ func (s *Session) Next(ctx context.Context, t *Transaction, oid catalog.OID) (in
 		return v.value, nil
 	}
 	var r catalog.Run
-	if n := t.own(seq); n != nil {
+	if n := s.own(t, seq); n != nil {
 		r, err = n.take(seq, seq.Sequence.Cache)
 	} else {
 		r, err = s.allocator.take(ctx, s.client.PID, seq, seq.Sequence.Cache)
@@ -189,7 +207,7 @@ func (s *Session) Set(ctx context.Context, t *Transaction, oid catalog.OID, to S
 		return pgerr.New(pgerr.NumericValueOutOfRange,
 			`setval: value %d is out of bounds for sequence "%s" (%d..%d)`, to.Value, seq.Name, q.Min, q.Max)
 	}
-	if n := t.own(seq); n != nil {
+	if n := s.own(t, seq); n != nil {
 		n.state, n.ahead = to, 0
 	} else if err := s.allocator.set(ctx, s.client.PID, seq, to); err != nil {
 		return err
@@ -209,7 +227,7 @@ func (s *Session) State(ctx context.Context, t *Transaction, seq *catalog.Table)
 
 func (s *Session) state(ctx context.Context, t *Transaction, seq *catalog.Table) (State, int64, error) {
 	if t != nil {
-		if n := t.own(seq); n != nil {
+		if n := s.own(t, seq); n != nil {
 			return n.state, n.ahead, nil
 		}
 	}

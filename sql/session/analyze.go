@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/sampling"
 	"github.com/sherddb/sherd/sql/stmt"
+	"github.com/sherddb/sherd/sql/tablestats"
 	"github.com/sherddb/sherd/txn/locks"
 )
 
@@ -229,8 +230,11 @@ func (v vacuum) analyzeTable(ctx context.Context, x vacuumTarget) error {
 		return err
 	}
 	a := sampling.Analysis{
-		Tx: v.block.Tx.Tx, Totals: v.node.Fragments.Totals, Target: v.vars.Number("default_statistics_target"),
+		Tx: v.block.Tx.Tx, Target: v.vars.Number("default_statistics_target"),
 		NoWait: v.o.skipLocked,
+		Totals: func(ctx context.Context, d *catalog.Database, storageID uint32) ([]tablestats.Total, error) {
+			return totals(ctx, v.Session, d, storageID)
+		},
 		Executor: func(ctx context.Context) stmt.Executor {
 			v.currentCompiler()
 			return v.executor(ctx)

@@ -359,7 +359,7 @@ func (x *invocation) transitions(
 func (r caller) program(x *invocation, p *stmt.Program, emit exec.Emit) (int64, error) {
 	t := r.block.Tx
 	if p.Writes {
-		if t.IsReadOnly() {
+		if p.WritesShared() && t.IsReadOnly() {
 			return 0, t.ReadOnlyError(p.Query.Command.String())
 		}
 		if err := t.Parts.Bound(r.txEnv.Scope()); err != nil {

@@ -36,9 +36,6 @@ func (s *Session) copyFrom(ctx context.Context, c *copy.Statement, w stmt.Result
 	if s.block.Tx == nil {
 		s.block.Begin()
 	}
-	if s.block.Tx.IsReadOnly() {
-		return 0, s.block.Tx.ReadOnlyError("COPY FROM")
-	}
 	var in *copy.Input
 	err := s.node.knownNames(ctx, func() (err error) {
 		in, err = c.Input(ctx, s.block.Tx.Tx, s.currentCompiler)
@@ -46,6 +43,9 @@ func (s *Session) copyFrom(ctx context.Context, c *copy.Statement, w stmt.Result
 	})
 	if err != nil {
 		return 0, err
+	}
+	if s.block.Tx.IsReadOnly() && !in.IsTemporary() {
+		return 0, s.block.Tx.ReadOnlyError("COPY FROM")
 	}
 	s.running = ctx
 	x := s.executor(ctx)

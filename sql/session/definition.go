@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/ddl"
@@ -14,7 +16,7 @@ import (
 
 // definition runs DDL as part of the transaction, which commits it.
 func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.ResultWriter, implicitBlock bool) error {
-	if schemachange.IsOnline(st.Node) && s.isAutocommit(implicitBlock) {
+	if schemachange.IsOnline(st.Node) && s.isAutocommit(implicitBlock) && !isTemporary(s, st.Node) {
 		return s.defineOnline(ctx, st, w)
 	}
 	if s.block.Tx == nil {
@@ -52,12 +54,37 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 	return w.Complete(tag)
 }
 
+// isTemporary reports whether a statement that IsOnline accepts is about a temporary table.
+func isTemporary(s *Session, n *pg_query.Node) bool {
+	view := s.block.View()
+	if catalog.TemporaryOf(view) == nil {
+		return false
+	}
+	rv := n.GetIndexStmt().GetRelation()
+	if x := n.GetAlterTableStmt(); x != nil {
+		rv = x.Relation
+	}
+	path := visiblePath(s, view)
+	if rv.GetSchemaname() != "" {
+		path = []string{rv.Schemaname}
+	}
+	for _, schema := range path {
+		if t := view.FindTable(s.database, schema, rv.GetRelname()); t != nil {
+			return t.IsTemporary()
+		}
+	}
+	return false
+}
+
 // definitionOutsideBlock runs DDL that cannot be undone and therefore commits by itself.
 func (s *Session) definitionOutsideBlock(ctx context.Context, st parse.Statement, w stmt.ResultWriter) error {
 	if tag, ok := parse.NeedsNoWork(st.Node); ok {
 		return w.Complete(tag)
 	}
 	if st.Node.GetIndexStmt() != nil {
+		if isTemporary(s, st.Node) {
+			return s.definition(ctx, st, w, false)
+		}
 		return s.defineOnline(ctx, st, w)
 	}
 	// It can be undone, and takes effect with the commit that proves its locks.
@@ -89,9 +116,11 @@ func (s *Session) definer(notice func(*pgerr.Error) error) *ddl.Env {
 	s.freshen()
 	e := &ddl.Env{
 		Catalog: s.node.Catalog, Database: s.database, Role: s.role,
-		Client:     ddl.Client{SessionRole: s.identity.session(s.vars)},
-		SearchPath: visiblePath(s, s.block.View()), Env: s.Env(),
-		Notice: notice, View: s.block.View, Setting: s.vars.Check,
+		Client: ddl.Client{SessionRole: s.identity.session(s.vars)},
+		Namespaces: ddl.Namespaces{
+			SearchPath: visiblePath(s, s.block.View()), TemporarySchema: temporarySchema(s),
+		},
+		Env: s.Env(), Notice: notice, View: s.block.View, Setting: s.vars.Check,
 		Bodies: ddl.Bodies{
 			Languages: languages(s), CheckBodies: func() bool { return s.vars.On("check_function_bodies") },
 		},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/admin"
 	"github.com/sherddb/sherd/sql/builtin"
@@ -117,7 +118,10 @@ func (i info) CurrentDatabase() string { return i.names().Database.Name }
 // CurrentSchemas implements builtin.IdentityInfo.
 func (i info) CurrentSchemas(implicit bool) []string {
 	list := i.names().Schemas()
-	if implicit && !slices.Contains(list, "pg_catalog") {
+	if !implicit {
+		return catalog.WrittenPath(list)
+	}
+	if !slices.Contains(list, "pg_catalog") {
 		list = slices.Insert(list, 0, "pg_catalog")
 	}
 	return list

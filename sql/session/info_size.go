@@ -52,6 +52,9 @@ func (i info) DatabaseSize(oid uint32) (bytes int64, ok bool, err error) {
 
 // tableSize sums the statistics of a storage id; 0 means all ids.
 func (i info) tableSize(d *catalog.Database, storageID uint32) (docs, bytes int64, err error) {
+	if size, ok := i.txEnv.Temporary.Size(storageID); ok {
+		return size.Rows, size.Bytes, nil
+	}
 	stats, err := i.node.Fragments.TableStats(i.statement(), d, storageID)
 	for _, x := range stats {
 		docs += x.Documents

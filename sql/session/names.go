@@ -33,6 +33,9 @@ func (s *Session) names() *sysview.Names {
 // visiblePath returns the schemas of search_path that the current role may use.
 func visiblePath(s *Session, view *catalog.View) []string {
 	s.freshen()
+	if catalog.TemporaryOf(view).Schema() != s.temporary {
+		followTemporary(s, view)
+	}
 	return privilege.Of(view, s.database, s.role).Path(s.compiler.Path)
 }
 

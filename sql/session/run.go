@@ -90,7 +90,7 @@ func (s *Session) run(
 func (s *Session) prepare(
 	ctx context.Context, t *tx.Tx, p *stmt.Program, args []types.Datum,
 ) (*stmt.Program, []types.Datum, error) {
-	if p.Writes && t.IsReadOnly() {
+	if p.WritesShared() && t.IsReadOnly() {
 		return nil, nil, t.ReadOnlyError(p.Query.Command.String())
 	}
 	p, args, err := s.settle(ctx, p, args)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/subset"
 	"github.com/sherddb/sherd/sql/sysview"
+	"github.com/sherddb/sherd/sql/temporary"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/txblock"
 	"github.com/sherddb/sherd/sql/types"
@@ -55,6 +57,7 @@ type Session struct {
 	sequences *sequence.Session
 	listener  *notify.Listener
 	calls     callState
+	temporary catalog.OID // the schema of temporary objects that compiler finds; 0: it finds none
 }
 
 // parameters are the settings of a session, and what follows from them.
@@ -102,6 +105,7 @@ func newSession(n *Node, p StartupParams, role, database catalog.OID) *Session {
 		Opened: s.opened, Locks: s.locks, WaitsElsewhere: x.WaitsElsewhere,
 	}, n.Logger)
 	x.Setting, x.Values, x.Report = s.vars.Get, s.Env, s.activity.SetTransaction
+	x.Temporary = &tx.Temporary{NewRows: func() *temporary.Rows { return temporaryRows(s) }}
 	s.sequences = n.Sequences.Session(sequence.Client{
 		PID: p.PID, Database: database, Role: func() catalog.OID { return s.role },
 		RelationName: func(oid uint32) (string, bool) {
@@ -134,8 +138,9 @@ func newSession(n *Node, p StartupParams, role, database catalog.OID) *Session {
 	}
 	s.hook = s.hooks()
 	s.compiler = stmt.Compiler{
-		Database: database, Role: role, Values: x.Values, Cache: n.Statements, Storages: &n.Services.Storages,
-		Hooks: stmt.Hooks{Integrity: integrity.Attach, Split: counters.Attach},
+		Database: database, Role: role, Values: x.Values, Cache: n.Statements, Temporary: x.Temporary,
+		Storages: &n.Services.Storages,
+		Hooks:    stmt.Hooks{Integrity: integrity.Attach, Split: counters.Attach},
 	}
 	return s
 }
@@ -192,7 +197,6 @@ func (s *Session) freshen() {
 	}
 	s.activity.LogAfter(s.derived.LogAfter)
 	s.derived.Base.RegIn, s.derived.Base.RegOut = s.regIn, s.regOut
-	s.compiler.Ambient = s.derived.Analysis
 	if s.calls.definers == 0 {
 		s.role = s.identity.current(s.vars)
 	}
@@ -218,8 +222,40 @@ func (s *Session) freshen() {
 // sees now.
 func (s *Session) currentCompiler() *stmt.Compiler {
 	s.freshen()
-	s.compiler.View, s.compiler.Uncommitted = s.block.View(), s.block.HasSchemaChanges()
+	view := s.block.View()
+	s.compiler.View, s.compiler.Uncommitted = view, s.block.HasSchemaChanges()
+	if catalog.TemporaryOf(view).Schema() != s.temporary {
+		followTemporary(s, view)
+	}
 	return &s.compiler
+}
+
+// followTemporary has the compiler find the session's temporary objects, if it has any. Its programs
+// are its own then.
+func followTemporary(s *Session, view *catalog.View) {
+	t, user := catalog.TemporaryOf(view), s.start.User
+	if r := view.Role(s.role); r != nil {
+		user = r.Name
+	}
+	s.temporary = t.Schema()
+	s.compiler.Path, s.compiler.Ambient = t.SearchPath(s.vars.SearchPathOf(user)), s.derived.Analysis
+	if s.temporary != 0 {
+		s.compiler.Ambient += fmt.Sprintf("\x00%d", s.temporary)
+	}
+}
+
+// temporarySchema returns the name of the schema of the session's temporary objects.
+func temporarySchema(s *Session) string {
+	return fmt.Sprintf("%s_%d", catalog.TemporarySchema, s.start.PID)
+}
+
+// temporaryRows makes the fragment of the session's temporary tables.
+func temporaryRows(s *Session) *temporary.Rows {
+	s.freshen()
+	return temporary.New(temporary.Config{
+		Buffer: s.vars.Number("temp_buffers") * 8 << 10, Memory: temporary.KeyMemory, Files: s.derived.Memory.Files,
+		Dir: s.node.TempDir,
+	})
 }
 
 // program returns the program of a query, from the cache or compiled now.
@@ -246,6 +282,7 @@ func renewed(ctx context.Context, s *Session, p *stmt.Program) (q *stmt.Program,
 func (s *Session) Close() {
 	s.portals.CloseAll()
 	s.block.Close()
+	s.txEnv.Temporary.Close()
 	s.listener.UnlistenAll()
 	s.locks.UnlockAll()
 	s.node.Sessions.remove(s)
@@ -320,14 +357,11 @@ func (i *identity) check(s *Session, name, value string) error {
 
 // actAs makes a role the current one.
 func actAs(s *Session, role catalog.OID) {
+	view := s.block.View()
 	s.role, s.compiler.Role = role, role
-	r := s.block.View().Role(role)
+	r := view.Role(role)
 	s.vars.Restrict(r == nil || !r.Superuser)
-	name := s.start.User
-	if r != nil {
-		name = r.Name
-	}
-	s.compiler.Path = s.vars.SearchPathOf(name)
+	followTemporary(s, view)
 }
 
 // stateOf returns the value of a setting that shows a state of the session.

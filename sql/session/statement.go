@@ -43,7 +43,7 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 		tag, err := s.portals.Statements.Deallocate(n.DeallocateStmt)
 		return complete(w, tag, err)
 	case *pg_query.Node_DiscardStmt:
-		return s.discard(n.DiscardStmt, w)
+		return s.discard(ctx, n.DiscardStmt, w, implicitBlock)
 	case *pg_query.Node_DeclareCursorStmt:
 		return s.declareCursor(ctx, st, n.DeclareCursorStmt, w)
 	case *pg_query.Node_FetchStmt:
@@ -100,7 +100,9 @@ func utilityColumns(n *pg_query.Node) []stmt.Column {
 }
 
 // discard runs DISCARD.
-func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
+func (s *Session) discard(
+	ctx context.Context, n *pg_query.DiscardStmt, w stmt.ResultWriter, implicitBlock bool,
+) error {
 	tag := "DISCARD " + strings.TrimPrefix(n.Target.String(), "DISCARD_")
 	switch n.Target {
 	case pg_query.DiscardMode_DISCARD_ALL:
@@ -113,7 +115,14 @@ func (s *Session) discard(n *pg_query.DiscardStmt, w stmt.ResultWriter) error {
 		s.vars.ResetAll(0)
 		s.sequences.Reset()
 		s.listener.UnlistenAll()
+		if err := s.txEnv.Temporary.Drop(ctx, s.block.Join(implicitBlock).Tx); err != nil {
+			return err
+		}
 		if err := s.vars.SendReport(w.Parameter); err != nil {
+			return err
+		}
+	case pg_query.DiscardMode_DISCARD_TEMP:
+		if err := s.txEnv.Temporary.Drop(ctx, s.block.Join(implicitBlock).Tx); err != nil {
 			return err
 		}
 	case pg_query.DiscardMode_DISCARD_SEQUENCES:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/counters"
 	"github.com/sherddb/sherd/sql/exec"
@@ -46,6 +47,9 @@ func (s views) environment() *sysview.Env {
 		Setting: s.vars.Source, Sessions: ofCluster.Sessions, Locks: ofCluster.Locks,
 		Contents: sysview.Contents{
 			Stats: func(d *catalog.Database, storageID uint32) ([]sysview.Stat, map[uint32]bool, error) {
+				if size, ok := s.txEnv.Temporary.Size(storageID); ok {
+					return []sysview.Stat{{Table: storageID, Documents: size.Rows, Bytes: size.Bytes}}, nil, nil
+				}
 				stats, err := s.node.Fragments.CountRows(orBackground(s.running), d, storageID, missing)
 				return stats, missing, err
 			},
@@ -68,6 +72,17 @@ func (s views) environment() *sysview.Env {
 		Counters:     func() []sysview.Counters { return s.reports(monitor.WantCounters).Counters },
 		Prepared:     s.portals.Statements.List, Cursors: s.portals.List, PreparedTransactions: s.prepared,
 	}
+}
+
+// totals returns what the fragments of a database have of a storage id.
+func totals(
+	ctx context.Context, s *Session, d *catalog.Database, storageID uint32,
+) ([]tablestats.Total, error) {
+	if size, ok := s.txEnv.Temporary.Size(storageID); ok {
+		of := tablestats.Size{Rows: size.Rows, Bytes: size.Bytes}
+		return []tablestats.Total{{Fragment: shardmap.Session, Storage: storageID, Size: of}}, nil
+	}
+	return s.node.Fragments.Totals(ctx, d, storageID)
 }
 
 // errNotAll is the error of totals that would lack fragments.

@@ -16,7 +16,7 @@ var presets = [][2]string{
 	{"TimeZone", "UTC"}, {"log_timezone", "UTC"}, {"DateStyle", "ISO, MDY"}, {"lc_messages", "C.UTF-8"},
 	{"lc_monetary", "C.UTF-8"}, {"lc_numeric", "C.UTF-8"}, {"lc_time", "C.UTF-8"}, {"lc_collate", "C.UTF-8"},
 	{"lc_ctype", "C.UTF-8"}, {"server_encoding", "UTF8"}, {"client_encoding", "UTF8"}, {"application_name", ""},
-	{"work_mem", "65536"}, {"is_superuser", "on"}, {"in_hot_standby", "off"}, {"jit", "off"},
+	{"work_mem", "65536"}, {"temp_buffers", "8192"}, {"is_superuser", "on"}, {"in_hot_standby", "off"}, {"jit", "off"},
 	{"max_connections", "10000"}, {"max_prepared_transactions", "262143"}, {"port", "5433"},
 	{"default_text_search_config", "pg_catalog.english"}, {"ssl", "off"}, {"max_identifier_length", "63"},
 	{"session_authorization", "postgres"},

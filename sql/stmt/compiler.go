@@ -39,9 +39,10 @@ type Compiler struct {
 	View        *catalog.View // that statements are analyzed against
 	Uncommitted bool          // View may never come into force: nothing that is made for it is kept
 
-	Cache    *Cache
-	Storages *tx.Storages // observe the tables of new programs
-	Hooks    Hooks
+	Cache     *Cache
+	Temporary *tx.Temporary // objects of the client; nil: it has none
+	Storages  *tx.Storages  // observe the tables of new programs
+	Hooks     Hooks
 }
 
 // Hooks attach to programs what they need beyond their plans.
@@ -219,11 +220,17 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 
 // statistics returns what is known of the tables of the compiler's view; nil: nothing.
 func (c *Compiler) statistics() func(*catalog.Table) *statistics.Table {
-	known, view := c.Cache.Statistics, c.View
+	known, view, temporary := c.Cache.Statistics, c.View, c.Temporary
 	if known == nil {
 		return nil
 	}
-	return func(t *catalog.Table) *statistics.Table { return known(view, t) }
+	return func(t *catalog.Table) *statistics.Table {
+		k := known(view, t)
+		if size, ok := temporary.Size(t.StorageID); ok {
+			k = k.Sized(float64(size.Rows), float64(size.Bytes))
+		}
+		return k
+	}
 }
 
 // together returns the expressions of a table's statistics objects.

@@ -50,6 +50,15 @@ func (p *Program) LocksRows() bool {
 	return slices.ContainsFunc(p.Tables, func(u tx.TableUse) bool { return u.Mode == locks.RowShare })
 }
 
+// WritesShared reports whether the program writes to tables that are not temporary. A read-only
+// transaction refuses only that.
+func (p *Program) WritesShared() bool {
+	return p.Writes && slices.ContainsFunc(Writers(p.Query), func(q *query.Query) bool {
+		t := q.Rels[q.Result].Table
+		return t == nil || !t.IsTemporary()
+	})
+}
+
 // Reading returns what decides how old the program's reads may be.
 func (p *Program) Reading() tx.Reading {
 	return tx.Reading{Writes: p.Writes || p.Calls != 0, LocksRows: p.LocksRows()}

@@ -18,7 +18,7 @@ type Transaction struct {
 	*tx.Tx
 	// Condition returns the schema change that is committed, with what must hold then; nil: nothing
 	// has to.
-	Condition func(database catalog.OID) (*catalog.Change, error)
+	Condition func(database catalog.OID, ch *catalog.Change) (*catalog.Change, error)
 
 	w           *Worker
 	constraints integrity.Transaction
@@ -106,7 +106,7 @@ func (t *Transaction) define() (err error) {
 	}
 	ch := t.Schema.Change
 	if t.Condition != nil {
-		if ch, err = t.Condition(t.w.env.Database); err != nil {
+		if ch, err = t.Condition(t.w.env.Database, ch); err != nil {
 			return err
 		}
 	}

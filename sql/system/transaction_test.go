@@ -223,7 +223,7 @@ func TestCondition(t *testing.T) {
 	n, ctx := testsql.Open(t, 1), t.Context()
 	n.Define("CREATE TABLE t (k text PRIMARY KEY)")
 	refused := pgerr.New(pgerr.ObjectNotInPrerequisiteState, "not now")
-	comment := func(condition func(catalog.OID) (*catalog.Change, error)) error {
+	comment := func(condition func(catalog.OID, *catalog.Change) (*catalog.Change, error)) error {
 		return n.Worker.Do(ctx, func(x *system.Transaction) error {
 			x.Condition = condition
 			return x.ChangeSchema(ctx, func(v *catalog.View, ch *catalog.Change) error {
@@ -233,7 +233,7 @@ func TestCondition(t *testing.T) {
 			})
 		})
 	}
-	err := comment(func(catalog.OID) (*catalog.Change, error) { return nil, refused })
+	err := comment(func(catalog.OID, *catalog.Change) (*catalog.Change, error) { return nil, refused })
 	testsql.WantCode(t, err, pgerr.ObjectNotInPrerequisiteState)
 	n.Table("t")
 	testsql.WantCode(t, comment(nil), "")

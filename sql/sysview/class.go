@@ -171,11 +171,19 @@ func tableClass(b *builder, t *catalog.Table, docs, bytes int64) error {
 		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).
 		bool("relhastriggers", hasForeignKeys(&b.env.Names, t) || len(t.Triggers) > 0).char("relreplident", 'd').
 		acl("relacl", t.ACL)
-	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize)
+	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize).persistence(t)
 	if o := b.env.relOptions(t); len(o) > 0 {
 		r.texts("reloptions", o)
 	}
 	return r.send()
+}
+
+// persistence sets pg_class.relpersistence.
+func (r *record) persistence(t *catalog.Table) *record {
+	if t.IsTemporary() {
+		r.char("relpersistence", 't')
+	}
+	return r
 }
 
 const pageSize = 8192
@@ -231,6 +239,7 @@ func indexClass(b *builder, t *catalog.Table, ix *catalog.Index, docs int64) err
 	if ix.Predicate == "" && ix.State == catalog.IndexPublic {
 		r.set("reltuples", types.NewFloat4(float32(docs)))
 	}
+	r.persistence(t)
 	if o := b.env.printOptions(ix.Options); len(o) > 0 {
 		r.texts("reloptions", o)
 	}

@@ -20,8 +20,8 @@ func (b *builder) sequences(f func(t *catalog.Table) error) error {
 }
 
 func sequenceClass(b *builder, t *catalog.Table) error {
-	return relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).oid("relfilenode", t.StorageID).
-		int("relnatts", catalog.SequenceShown).acl("relacl", t.ACL).
+	return relation(b, t.OID, t.Name, t.Schema, t.Owner, byte(t.Kind)).persistence(t).
+		oid("relfilenode", t.StorageID).int("relnatts", catalog.SequenceShown).acl("relacl", t.ACL).
 		set("reltuples", types.NewFloat4(1)).int("relpages", 1).send()
 }
 

@@ -136,7 +136,7 @@ func eachView(b *builder, f func(t *catalog.Table) error) error {
 
 // viewClass is the row of a view in pg_class.
 func viewClass(b *builder, t *catalog.Table) error {
-	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, 'v').oid("reltype", RowType(t.OID)).
+	r := relation(b, t.OID, t.Name, t.Schema, t.Owner, 'v').persistence(t).oid("reltype", RowType(t.OID)).
 		int("relnatts", int64(len(t.Columns))).bool("relhasrules", true).
 		bool("relhastriggers", len(t.Triggers) > 0).acl("relacl", t.ACL)
 	var o []string

@@ -46,6 +46,8 @@ type Environment struct {
 	elsewhere atomic.Bool       // a transaction waits for a lock at other nodes
 	Values    func() *types.Env // by which values are read and printed
 
+	Temporary *Temporary // objects; nil: there can be none
+
 	// Setting returns a parameter's canonical value.
 	Setting func(name string) (value string, known bool)
 	// Report shows others the transaction that is open now; nil: it is not shown.

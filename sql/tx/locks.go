@@ -34,6 +34,8 @@ type Locks struct {
 	owner    *locks.Owner  // nil before the first
 	defining []catalog.OID // the tables whose definitions functions of the running statement change
 	defined  []catalog.OID // likewise of its attempt before, whose locks are left
+
+	usesTemporary bool // a statement has used a temporary table
 }
 
 // LockOwner returns the owner of the transaction's locks, and makes it on the first call.
@@ -58,6 +60,9 @@ func (l *Locks) LockTables(ctx context.Context, uses []TableUse) error {
 // before now. The error with noWait is locks.ErrNotAvailable, else 40P01, 55P03 or the context's
 // cause.
 func (l *Locks) LockTable(ctx context.Context, table catalog.OID, mode locks.Mode, noWait bool) error {
+	if p := l.env.Temporary; p != nil && p.objects.Has(table) {
+		l.usesTemporary = true
+	}
 	return l.lock(ctx, locks.Table(l.env.Database, table), mode, noWait)
 }
 

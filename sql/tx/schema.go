@@ -35,7 +35,7 @@ func (t *Tx) Newest() *catalog.View { return t.env.Catalog.View() }
 
 // View is the catalog as statements of the transaction see it.
 func (t *Tx) View() *catalog.View {
-	newest := t.env.Catalog.View()
+	newest := t.env.newest()
 	if t.Schema == nil {
 		return newest
 	}
@@ -80,15 +80,20 @@ func (t *Tx) extend(step *catalog.Change) error {
 	if t.Schema != nil {
 		all = t.Schema.Change.Then(step)
 	}
-	all, err := all.Rebase(t.env.Catalog.View())
+	all, err := all.Rebase(t.env.newest())
 	if err != nil {
 		return err
 	}
 	d, err := t.env.newSchemaChange(all)
-	if err == nil {
-		t.Schema = d
+	if err != nil {
+		return err
 	}
-	return err
+	t.Schema = d
+	if catalog.ChangesTemporary(step) {
+		t.temporary = true
+		t.env.Temporary.join(t)
+	}
+	return nil
 }
 
 // lockTouched takes the locks of what a step touches. A table that it changes without stopping its

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/txn"
@@ -35,6 +36,7 @@ type Tx struct {
 	Near          bool             // the statement under way may be served by replicas that do not lead
 	lags          bool             // its one snapshot was taken for them
 	exported      []string         // snapshots that others may import while it runs
+	temporary     bool             // it has changed temporary objects
 }
 
 // open joins the transaction to the fragments.
@@ -51,6 +53,9 @@ func (t *Tx) open() {
 	if database != nil {
 		t.Gateway.Map, t.routes.newest = database.Map, database.Map
 		t.Gateway.Name = t.FragmentName
+	}
+	if p := t.env.Temporary; p != nil && p.rows != nil {
+		p.join(t)
 	}
 }
 
@@ -99,6 +104,9 @@ func (t *Tx) snapshot(ctx context.Context, shares []shardmap.Share) (txn.Timesta
 // FragmentName returns the name of a fragment, which may have been added since the transaction
 // began.
 func (t *Tx) FragmentName(id shardmap.FragmentID) string {
+	if id == shardmap.Session {
+		return catalog.TemporarySchema
+	}
 	d := t.env.Catalog.View().Database(t.env.Database)
 	if d == nil {
 		return fmt.Sprintf("fragment %d", id)

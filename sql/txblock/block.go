@@ -114,6 +114,9 @@ func (b *Block) Commit(ctx context.Context) error {
 		b.env.TransactionIDs.CommitWithoutWrite(id)
 	}
 	t.Pending.Publish(b.env.Listener, ticket, ts, err)
+	if err == nil {
+		err = b.env.Temporary.Committed(t.Tx)
+	}
 	t.Release()
 	if err != nil {
 		b.Rollback()
@@ -141,10 +144,13 @@ func (b *Block) beforeCommit(ctx context.Context) (ticket uint64, err error) {
 		return 0, err
 	}
 	b.env.Portals.Close()
+	if err := b.env.Temporary.MayCommit(t.Tx); err != nil {
+		return 0, err
+	}
 	if err := t.ConfirmLocks(ctx); err != nil {
 		return 0, err
 	}
-	if err := t.define(b.env.Database); err != nil {
+	if err := t.define(b.env.Database, b.env.Temporary); err != nil {
 		return 0, err
 	}
 	return t.Pending.Announce(b.env.Listener)
@@ -268,7 +274,7 @@ func (b *Block) refuseInside(what string) error {
 // View returns the catalog as the running statement sees it.
 func (b *Block) View() *catalog.View {
 	if b.Tx == nil {
-		return b.env.Catalog.View()
+		return b.env.View()
 	}
 	return b.Tx.View()
 }

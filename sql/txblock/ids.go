@@ -6,6 +6,7 @@ import (
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/shardmap"
+	"github.com/sherddb/sherd/sql/tx"
 )
 
 // IDs numbers the ids that the server completes: orders/17-A. Each table counts for itself. A
@@ -57,7 +58,9 @@ func (b *IDs) Complete(
 		return id, nil
 	}
 	var n uint64
-	if x != nil && x.makes(t.OID) {
+	if x != nil && t.IsTemporary() {
+		n = tx.NextTemporaryID(x.Tx, t.OID)
+	} else if x != nil && x.makes(t.OID) {
 		n = x.takeID(t.OID)
 	} else if n, err = b.next(ctx, t.OID); err != nil {
 		return "", err

@@ -48,7 +48,7 @@ func (b *Block) prepare(ctx context.Context, gid string) error {
 	if t.Schema != nil {
 		t.Schema.Change.KeepLocks(t.TableLocks())
 	}
-	if err := t.define(b.env.Database); err != nil {
+	if err := t.define(b.env.Database, b.env.Temporary); err != nil {
 		return err
 	}
 	err := t.Prepare(ctx, txn.PreparationRequest{GID: gid, Owner: uint32(b.env.Role()), At: time.Now()})
@@ -72,6 +72,9 @@ func (b *Block) mayPrepare(gid string) error {
 	case t.HasExported():
 		return pgerr.Unsupported("cannot PREPARE a transaction that has exported snapshots")
 	default:
+		if err := b.env.Temporary.MayPrepare(t.Tx); err != nil {
+			return err
+		}
 		return t.MayKeepLocks()
 	}
 }

@@ -67,7 +67,7 @@ func (t *Transaction) takeID(table catalog.OID) uint64 {
 }
 
 // define adds the schema change to what the transaction commits with its rows.
-func (t *Transaction) define(database catalog.OID) error {
+func (t *Transaction) define(database catalog.OID, p *tx.Temporary) error {
 	if t.Schema == nil {
 		return nil
 	}
@@ -75,7 +75,11 @@ func (t *Transaction) define(database catalog.OID) error {
 		t.Schema.Change.StartIDs(table, next)
 	}
 	t.Sequences.Define(t.Schema.Change)
-	ch, err := t.DDL.Condition(database)
+	ch := p.Shared(t.Tx)
+	if ch == nil {
+		return nil
+	}
+	ch, err := t.DDL.Condition(database, ch)
 	if err != nil {
 		return err
 	}
