@@ -92,6 +92,7 @@ func TestEveryFieldIsEncoded(t *testing.T) {
 		targetOps(), extendedOps(), typeOps(), domainOps(), functionOps(), accessOps(t)) {
 		noteFields(zero, reflect.TypeOf(o.desc).Elem().Name(), reflect.ValueOf(o.desc).Elem())
 	}
+	delete(zero, "Schema.Temporary") // schemas that have it are never stored
 	for path, is := range zero {
 		if is {
 			t.Errorf("%s is zero in all", path)

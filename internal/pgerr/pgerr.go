@@ -140,6 +140,7 @@ const (
 	CannotConnectNow              = "57P03"
 	IdleSessionTimeout            = "57P05"
 	IOError                       = "58030"
+	UndefinedFile                 = "58P01"
 	SnapshotTooOld                = "72000"
 	RaiseException                = "P0001"
 	NoDataFound                   = "P0002"

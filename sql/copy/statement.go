@@ -16,7 +16,7 @@ import (
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// Statement is a COPY from or to the client.
+// Statement is a COPY from or to the client, or a file of the node.
 type Statement struct {
 	node *pg_query.CopyStmt
 	st   parse.Statement
@@ -26,8 +26,8 @@ type Statement struct {
 
 // New reads the options of a COPY. text is that of the statement, in which errors have positions.
 func New(st parse.Statement, n *pg_query.CopyStmt, text string) (*Statement, error) {
-	if n.Filename != "" || n.IsProgram {
-		return nil, pgerr.Unsupported("COPY with a file or program of the server is not supported").
+	if n.IsProgram {
+		return nil, pgerr.Unsupported("COPY with a program of the server is not supported").
 			WithHint(`Use \copy in psql, or COPY … FROM STDIN and TO STDOUT.`)
 	}
 	opts, err := readOptions(n.Options, n.IsFrom, func(loc int32) int { return parse.Position(st.Source, int(loc)) })

@@ -21,7 +21,9 @@ func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.
 	if c.IsFrom() {
 		run = s.copyFrom
 	}
-	rows, err := run(ctx, c, w)
+	rows, err := c.Through(w, s.block.View().Role(s.role), func(w stmt.ResultWriter) (int64, error) {
+		return run(ctx, c, w)
+	})
 	if err != nil {
 		return err
 	}
