@@ -71,3 +71,45 @@ func wantCode(t *testing.T, conn *pgx.Conn, statement, code string) {
 		t.Errorf("%s: %v, want %s", statement, err, code)
 	}
 }
+
+// TestCopyWhere: only rows that meet the condition are inserted, and the condition may use the columns
+// that are copied and those that are null.
+func TestCopyWhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rows")
+	if err := os.WriteFile(file, []byte("1\tx\n2\ty\n3\t\\N\n4\tz\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), sharedURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	Exec(t, conn, "CREATE TABLE copied_where (a int PRIMARY KEY, b text, c int DEFAULT 7, d int, "+
+		"g int GENERATED ALWAYS AS (a * 2) STORED)")
+	from := "COPY copied_where (a, b) FROM '" + file + "' WHERE "
+	for _, x := range []struct {
+		where string
+		sum   int
+	}{
+		{"a > 1 AND b IS NOT NULL", 6}, {"d IS NULL AND a % 2 = 1", 4}, {"d > 0 OR a / (a - 1) = 99", -1}, {"false", 0},
+	} {
+		Exec(t, conn, "TRUNCATE copied_where")
+		if x.sum < 0 {
+			wantCode(t, conn, from+x.where, "22012")
+			continue
+		}
+		Exec(t, conn, from+x.where)
+		var sum int
+		if err := conn.QueryRow(t.Context(), "SELECT coalesce(sum(a), 0) FROM copied_where").Scan(&sum); err != nil ||
+			sum != x.sum {
+			t.Errorf("WHERE %s: %d, %v", x.where, sum, err)
+		}
+	}
+	for where, code := range map[string]string{
+		"a IN (SELECT 1)": "0A000", "count(*) > 1": "42803", "generate_series(1, 2) > 1": "0A000", "a": "42804",
+		"row_number() OVER () > 1": "42P20", "g > 1": "42P10", "nosuch > 1": "42703", "c > 1": "0A000",
+	} {
+		wantCode(t, conn, from+where, code)
+	}
+	wantCode(t, conn, "COPY copied_where TO STDOUT WHERE a > 1", "42601")
+}

@@ -104,6 +104,7 @@ const (
 	inTransform
 	inParameterDefault
 	inTriggerWhen
+	inCopyWhere
 )
 
 var placeNames = [...]string{
@@ -118,6 +119,7 @@ var placeNames = [...]string{
 	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX",
 	inIndexPredicate: "INDEX WHERE", inStatistics: "statistics expressions",
 	inTransform: "USING", inParameterDefault: "DEFAULT", inTriggerWhen: "trigger WHEN conditions",
+	inCopyWhere: "COPY FROM WHERE conditions",
 }
 
 // scope is one query level: the names that are visible, and the place (ParseState).

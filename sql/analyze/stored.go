@@ -98,6 +98,16 @@ func TriggerCondition(ctx *Context, src Source, over []query.Column) (query.Expr
 	return s.coerceBool(e, "WHEN", location(src.Node))
 }
 
+// CopyCondition analyzes the WHERE of a COPY FROM over the columns of its table, which are Var{Rel: 0}.
+func CopyCondition(ctx *Context, src Source, t *catalog.Table) (query.Expr, error) {
+	s := storedScope(ctx, src.Text, t.Name, columnsOfTable(t), inCopyWhere)
+	e, err := s.expr(src.Node)
+	if err != nil {
+		return nil, err
+	}
+	return s.coerceBool(e, "WHERE", location(src.Node))
+}
+
 // Default analyzes the DEFAULT of a column.
 func Default(ctx *Context, src Source, c query.Column) (query.Expr, error) {
 	s := storedScope(ctx, src.Text, "", nil, inDefault)

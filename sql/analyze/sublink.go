@@ -26,6 +26,8 @@ func (s *scope) subquery(n *pg_query.Node, loc int32) (*query.Query, error) {
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in statistics expression")
 	case inTriggerWhen:
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in trigger WHEN condition")
+	case inCopyWhere:
+		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in COPY FROM WHERE condition")
 	case inTransform:
 		return nil, s.errorf(loc, pgerr.FeatureNotSupported, "cannot use subquery in transform expression")
 	}

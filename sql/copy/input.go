@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/analyze"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/copydata"
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/integrity"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/stmt"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -30,7 +33,8 @@ type Input struct {
 	reader  *copydata.Reader
 	opts    copydata.Options
 	env     *types.Env
-	ended   bool // all rows are read
+	where   analyze.Source // Node is nil if there is no WHERE
+	ended   bool           // all rows are read
 	lines   lineNumbers
 }
 
@@ -54,7 +58,7 @@ func (s *Statement) Input(ctx context.Context, t *tx.Tx, compiler func() *stmt.C
 		if version != t.View().DefinitionVersion() {
 			continue
 		}
-		in := &Input{table: table, opts: s.opts}
+		in := &Input{table: table, opts: s.opts, where: analyze.Source{Text: s.st.Source, Node: s.node.WhereClause}}
 		if in.columns, err = s.columns(table); err != nil {
 			return nil, err
 		}
@@ -112,8 +116,52 @@ func (in *Input) compile(c *stmt.Compiler) (err error) {
 		text = fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s",
 			stmt.TableName(c.View, in.table), strings.Join(names, ", "), strings.Join(params, ", "))
 	}
-	in.program, err = c.ForCopy(text, cols)
+	where, err := in.condition(c)
+	if err != nil {
+		return err
+	}
+	in.program, err = c.ForCopy(text, cols, where)
 	return err
+}
+
+// condition returns the WHERE of the statement over the columns that are read, as Var{Rel: 0}; nil: it
+// has none. Other columns are null.
+func (in *Input) condition(c *stmt.Compiler) (query.Expr, error) {
+	if in.where.Node == nil {
+		return nil, nil
+	}
+	e, err := analyze.CopyCondition(c.Analysis(in.where.Text), in.where, in.table)
+	if err != nil {
+		return nil, err
+	}
+	e = query.Rewrite(e, func(e query.Expr) (query.Expr, bool) {
+		v, ok := e.(*query.Var)
+		if !ok || err != nil {
+			return nil, false
+		}
+		if v.Col < 0 || v.Col >= len(in.table.Columns) {
+			err = pgerr.Unsupported("system columns are not supported in COPY FROM WHERE conditions")
+			return nil, false
+		}
+		col := &in.table.Columns[v.Col]
+		at := slices.IndexFunc(in.columns, func(x catalog.Column) bool { return x.AttNum == col.AttNum })
+		switch {
+		case at >= 0:
+			of := *v
+			of.Col = at
+			return &of, true
+		case col.Generated != "":
+			err = pgerr.New(pgerr.InvalidColumnReference,
+				"generated columns are not supported in COPY FROM WHERE conditions").
+				WithDetail(`Column "%s" is a generated column.`, col.Name)
+		case col.Default != "" || col.Identity != 0:
+			err = pgerr.Unsupported(
+				`a condition on column "%s", which has a default and is not copied, is not supported`, col.Name).
+				WithHint("Copy into a temporary table, and INSERT … SELECT … WHERE from it.")
+		}
+		return &query.Const{T: query.Of(v.Type()), Value: types.Null}, true
+	})
+	return e, err
 }
 
 // rows reads the client's data to its end.

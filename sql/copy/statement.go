@@ -34,10 +34,6 @@ func New(st parse.Statement, n *pg_query.CopyStmt, text string) (*Statement, err
 	if err != nil {
 		return nil, err
 	}
-	if n.IsFrom && n.WhereClause != nil {
-		return nil, pgerr.Unsupported("COPY FROM … WHERE is not supported yet").
-			WithHint("Copy into a staging table and INSERT … SELECT … WHERE from it.")
-	}
 	return &Statement{node: n, st: st, text: text, opts: opts}, nil
 }
 

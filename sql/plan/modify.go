@@ -370,13 +370,29 @@ type Source struct{ Base }
 func (*Source) Children() []Node { return nil }
 
 // BuildCopy plans an INSERT … VALUES ($1, $2, …) whose rows are fed in instead: the slots of a
-// Source stand for the parameters.
-func BuildCopy(q *query.Query, columns []Col, env Env) (*Plan, error) {
+// Source stand for the parameters. where is the condition of the rows that are inserted, over the
+// columns as Var{Rel: 0}; nil: all are.
+func BuildCopy(q *query.Query, columns []Col, where query.Expr, env Env) (*Plan, error) {
 	p := &planner{env: env, est: newEstimates(env)}
 	l := &level{q: q, ctes: map[*query.CTE]int{}, need: neededColumns(q)}
 	src := part{node: &Source{Base{columns}}, in: newLayout()}
 	for i := range columns {
 		src.in.slots[varKey{q.SourceRel, i}] = i
+	}
+	if where != nil {
+		where = query.Rewrite(where, func(e query.Expr) (query.Expr, bool) {
+			v, ok := e.(*query.Var)
+			if !ok {
+				return nil, false
+			}
+			of := *v
+			of.Rel = q.SourceRel
+			return &of, true
+		})
+		var err error
+		if src, err = p.filter(l, src, []query.Expr{where}); err != nil {
+			return nil, err
+		}
 	}
 	out, err := p.insertFrom(l, src)
 	if err != nil {

@@ -152,8 +152,9 @@ func (c *Compiler) LockingLate(p *Program) (*Program, error) {
 	return late, err
 }
 
-// ForCopy compiles an INSERT whose parameters are the columns of rows that COPY reads.
-func (c *Compiler) ForCopy(text string, columns []plan.Col) (*Program, error) {
+// ForCopy compiles an INSERT whose parameters are the columns of rows that COPY reads. where is their
+// condition, over the columns as Var{Rel: 0}; nil: there is none.
+func (c *Compiler) ForCopy(text string, columns []plan.Col, where query.Expr) (*Program, error) {
 	params := make([]types.OID, len(columns))
 	for i, col := range columns {
 		params[i] = col.Type
@@ -168,7 +169,7 @@ func (c *Compiler) ForCopy(text string, columns []plan.Col) (*Program, error) {
 	p := &Program{Query: q, Writes: true}
 	env := environment(c.View)
 	p.Integrity, _ = c.integrity(q, &env)
-	if p.Plan, err = plan.BuildCopy(q, columns, env); err != nil {
+	if p.Plan, err = plan.BuildCopy(q, columns, where, env); err != nil {
 		return nil, err
 	}
 	p.Exec, err = exec.Compile(p.Plan)
