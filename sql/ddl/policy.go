@@ -11,6 +11,10 @@ import (
 // sharding policy. keyMade is set if this statement creates the primary key, because anchors are
 // chosen then.
 func (d *draft) applyOptions(keyMade bool) error {
+	if by, ok := d.option(shardmap.OptionBy); ok && by != "" && d.t.IsTemporary() {
+		return pgerr.Unsupported("temporary tables cannot be sharded").
+			WithDetail("All their rows are on the node of the session.")
+	}
 	if err := d.chooseDocument(); err != nil {
 		return err
 	}

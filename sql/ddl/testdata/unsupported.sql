@@ -1,8 +1,6 @@
-CREATE TEMP TABLE q (a int);
 CREATE TABLE q (a int) INHERITS (r2);
 CREATE TABLE q (a int) PARTITION BY RANGE (a);
 CREATE INDEX ON q USING gist (a);
-CREATE TEMP VIEW v AS SELECT 1;
 GRANT SELECT ON q TO postgres;
 GRANT pg_monitor TO postgres;
 CREATE TYPE e AS RANGE (subtype = int4);
