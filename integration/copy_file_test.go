@@ -60,6 +60,9 @@ func TestCopyFile(t *testing.T) {
 	defer other.Close(t.Context())
 	wantCode(t, other, "COPY (SELECT 1) TO '"+filepath.Join(dir, "mine")+"'", "42501")
 	wantCode(t, other, "COPY copied_file FROM '"+filepath.Join(dir, "csv")+"'", "42501")
+	Exec(t, conn, "GRANT pg_write_server_files TO copies_no_files")
+	Exec(t, other, "COPY (SELECT 1) TO '"+filepath.Join(dir, "mine")+"'")
+	wantCode(t, other, "COPY copied_file FROM '"+filepath.Join(dir, "csv")+"'", "42501")
 }
 
 // wantCode runs a statement that must fail.

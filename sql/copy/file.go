@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
@@ -26,14 +26,14 @@ type file struct {
 const fileBuffer = 64 << 10
 
 // Through calls run with the writer of the rows: w, or for a COPY with a file one that reads or writes
-// the file on this node. role must be a superuser then.
+// the file on this node. me is the role, which needs the right to that.
 func (s *Statement) Through(
-	w stmt.ResultWriter, role *catalog.Role, run func(stmt.ResultWriter) (int64, error),
+	w stmt.ResultWriter, me *privilege.Subject, run func(stmt.ResultWriter) (int64, error),
 ) (rows int64, err error) {
 	if s.node.Filename == "" {
 		return run(w)
 	}
-	if !role.Superuser {
+	if s.node.IsFrom && !me.ReadsFiles() || !s.node.IsFrom && !me.WritesFiles() {
 		return 0, refusedFile(s.node.IsFrom)
 	}
 	f, err := s.open()

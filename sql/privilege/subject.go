@@ -12,6 +12,8 @@ const (
 	monitorRole      catalog.OID = 3373
 	readAllStatsRole catalog.OID = 3375
 	signalRole       catalog.OID = 4200
+	readFilesRole    catalog.OID = 4569
+	writeFilesRole   catalog.OID = 4570
 	readAllDataRole  catalog.OID = 6181
 	writeAllDataRole catalog.OID = 6182
 )
@@ -46,6 +48,10 @@ func Owns(view *catalog.View, database, role, owner catalog.OID) bool {
 
 // Superuser reports whether the role is a superuser.
 func (s *Subject) Superuser() bool { return s.Role != nil && s.Role.Superuser }
+
+// ReadsFiles and WritesFiles report whether the role may use files of the server.
+func (s *Subject) ReadsFiles() bool  { return s.Acts(readFilesRole) }
+func (s *Subject) WritesFiles() bool { return s.Acts(writeFilesRole) }
 
 // Is reports whether the role is another one itself.
 func (s *Subject) Is(role catalog.OID) bool { return s.Role != nil && s.Role.OID == role }

@@ -8,10 +8,11 @@ import (
 
 	"github.com/sherddb/sherd/sql/copy"
 	"github.com/sherddb/sherd/sql/parse"
+	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/stmt"
 )
 
-// copyStmt runs COPY … FROM STDIN and TO STDOUT.
+// copyStmt runs COPY.
 func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.CopyStmt, w stmt.ResultWriter) error {
 	c, err := copy.New(st, n, s.query)
 	if err != nil {
@@ -21,7 +22,8 @@ func (s *Session) copyStmt(ctx context.Context, st parse.Statement, n *pg_query.
 	if c.IsFrom() {
 		run = s.copyFrom
 	}
-	rows, err := c.Through(w, s.block.View().Role(s.role), func(w stmt.ResultWriter) (int64, error) {
+	me := privilege.Of(s.block.View(), s.database, s.role)
+	rows, err := c.Through(w, me, func(w stmt.ResultWriter) (int64, error) {
 		return run(ctx, c, w)
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ begin; insert into a values (1); insert into b values (1), (2); rollback;
 begin; insert into a values (1); insert into b values (1); select count(*) from b; commit; select count(*) from b;
 create temp table pg_temp.q (a int); create table pg_temp.q2 (a int); create temp table routines_temporary.q3 (a int); create unlogged table pg_temp.q4 (a int);
 alter table q set schema routines_temporary; alter table p set schema pg_temp;
-select relname, relpersistence from pg_class where relname in ('q','q2','t','t_pkey','t_n_seq') order by 1;
+select relname, relpersistence from pg_class where relname in ('q','q2','t','t_pkey','t_n_seq') and relpersistence = 't' order by 1;
 prepare s as select count(*) from q; execute s; insert into q values (1); execute s; drop table q; execute s; create temp table q (a text); execute s;
 create function f() returns int language plpgsql as $$ declare n int; begin create temp table if not exists ft (a int) on commit drop; insert into ft values (1), (2); select sum(a) into n from ft; return n; end $$;
 begin; select f(); select f(); commit; select f(); select * from ft;
