@@ -223,6 +223,25 @@ func TestSubPlans(t *testing.T) {
 	outer := &query.Outer{T: query.Of(types.Int4), N: 0}
 	inner := &plan.Filter{Base: cols(types.Int4), Child: sub("1", "3"), Cond: querytest.Op(t, "=", querytest.Slot(0, types.Int4), outer)}
 	check(t, project(&plan.SubPlan{T: bool, Kind: query.SubExists, Plan: inner, Binds: []plan.Bind{{Param: 0, Expr: querytest.Slot(0, types.Int4)}}}), "t", "f", "f")
+	exists := func(rows ...string) *plan.SubPlan {
+		return &plan.SubPlan{T: bool, Kind: query.SubExists, Plan: sub(rows...), HashLeft: hash}
+	}
+	check(t, project(exists("1", "5", "NULL", "1")), "t", "f", "f")
+	check(t, project(exists()), "f", "f", "f")
+	// What reads a WITH query that is computed for each row is not kept between rows.
+	with := func(read *plan.SubPlan) plan.Node {
+		own := &plan.Project{Base: cols(types.Int4), Child: &plan.Values{Rows: [][]query.Expr{{}}},
+			Exprs: []query.Expr{&query.Outer{T: query.Of(types.Int4), N: 0}}}
+		read.Plan = &plan.CTEScan{Base: cols(types.Int4), ID: 0}
+		two := values(t, []types.OID{types.Int4}, "2")
+		return &plan.NestLoop{Base: cols(types.Int4, types.Bool), Kind: query.Inner, Left: in,
+			Binds: []plan.Bind{{Param: 0, Expr: querytest.Slot(0, types.Int4)}},
+			Right: &plan.With{Base: cols(types.Bool), CTEs: []plan.CTEPlan{{ID: 0, Plan: own}},
+				Child: &plan.Project{Base: cols(types.Bool), Child: two, Exprs: []query.Expr{read}}}}
+	}
+	check(t, with(exists()), "1|f", "2|t", "NULL|f")
+	check(t, with(&plan.SubPlan{T: bool, Kind: query.SubAny, Test: test, HashLeft: hash}), "1|f", "2|t", "NULL|NULL")
+	check(t, with(&plan.SubPlan{T: query.Of(types.Int4), Kind: query.SubScalar}), "1|1", "2|2", "NULL|NULL")
 	// A subquery without binds that reads a parameter of the one around it is not kept between
 	// rows.
 	nested := &plan.Project{Base: cols(types.Bool), Child: &plan.Values{Rows: [][]query.Expr{{}}},

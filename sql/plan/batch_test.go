@@ -14,7 +14,7 @@ var batched = []struct {
 	tasks int64
 }{
 	{"SELECT t.id, (SELECT p.id FROM people p WHERE p.grp = t.id ORDER BY p.n LIMIT 1) FROM things t", 6},
-	{"SELECT t.id FROM things t WHERE t.id < 3 OR EXISTS (SELECT FROM people p WHERE p.grp = t.id)", 6},
+	{"SELECT t.id FROM things t WHERE t.id < 3 OR EXISTS (SELECT FROM people p WHERE p.grp = t.id AND p.n > t.id)", 6},
 	{"SELECT t.id FROM things t WHERE t.id < ANY (SELECT p.n FROM people p WHERE p.grp = t.id)", 6},
 	{"SELECT t.id, ARRAY(SELECT p.n FROM people p WHERE p.grp = t.id ORDER BY 1) FROM things t", 6},
 	{"SELECT c.id, (SELECT array_agg(o.id ORDER BY o.id) FROM orders o WHERE o.doc ->> 'Customer' = c.id) FROM customers c", 6},

@@ -87,6 +87,7 @@ func Build(q *query.Query, env Env) (*Plan, error) {
 		return nil, err
 	}
 	node := p.withSums(p.gather(root, nil).node)
+	p.est.chooseHashed(node, 1)
 	out := &Plan{Root: node, Outers: p.outers, Visible: len(node.Output()), Estimates: p.est.of(node)}
 	out.guesses = p.est.guesses
 	if p.failed {

@@ -34,11 +34,15 @@ func (x *estimates) costs(n Node) costs {
 	}
 	c := x.costsOf(n)
 	for _, s := range subPlans(n) {
-		runs := 1.0
-		if in := n.Children(); len(s.Binds) > 0 && len(in) > 0 {
-			runs = x.rows(in[0])
+		rows := 1.0
+		if in := n.Children(); len(in) > 0 {
+			rows = x.rows(in[0])
 		}
-		c = c.plus(0, runs*(x.cost(s.Plan)+x.requests(s.Plan)))
+		run, hash := x.subPlanCosts(s, rows)
+		if hash > 0 {
+			run = min(run, hash)
+		}
+		c = c.plus(0, run)
 	}
 	return c
 }

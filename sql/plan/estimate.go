@@ -22,6 +22,9 @@ type estimates struct {
 	lookups map[Node]float64
 	guesses []guess // that depend on arguments
 
+	// hashed has the subqueries that may run as a hash table instead, as such.
+	hashed map[*SubPlan]*SubPlan
+
 	ctes map[cteRows]float64 // what the scans of WITH queries return
 
 	done   map[Node]Estimate
@@ -38,6 +41,7 @@ type cteRows struct {
 func newEstimates(env Env) estimates {
 	return estimates{
 		known: env.Statistics, also: env.Together, alone: env.Off.Batch, ctes: map[cteRows]float64{},
+		hashed: map[*SubPlan]*SubPlan{},
 		rowsOf: map[Node]float64{}, costOf: map[Node]costs{}, lookups: map[Node]float64{},
 	}
 }

@@ -175,6 +175,9 @@ func ExprText(e query.Expr, env *types.Env) string {
 			}
 			return &query.Var{T: n.T, Name: n.Name}, true
 		case *SubPlan:
+			if len(n.HashLeft) > 0 {
+				return mark(n.T, "(hashed "+n.Name+")"), true
+			}
 			return mark(n.T, "("+n.Name+")"), true
 		case *query.Pick:
 			return mark(n.T, "GROUPING()"), true

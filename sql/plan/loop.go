@@ -48,15 +48,16 @@ func (j joining) bind(right part) (b rowScan, ok bool, err error) {
 	return b, true, nil
 }
 
-// loop runs what is bound for each row of the left side. ok is false if it reads none of its values.
+// loop runs what is bound for each row of the left side. ok is false if it reads none of its values, or
+// the left side has only values of expressions over what it reads.
 func (j joining) loop(left, right part, b rowScan) (out part, ok bool, err error) {
 	left = j.gather(left, nil)
 	n := &NestLoop{Kind: j.kind, Left: left.node, Right: j.gather(b.part, nil).node}
 	for _, b := range b.in.lateral {
-		if !j.lrels.covers(j.l.relsOf(b.v)) {
+		if !j.lrels.covers(j.l.relsOf(b.v)) || !left.in.has(b.v) {
 			return part{}, false, nil
 		}
-		e, err := j.column(j.l, b.v, left.in)
+		e, err := j.rewrite(j.l, b.v, left.in)
 		if err != nil {
 			return part{}, false, err
 		}
@@ -68,6 +69,14 @@ func (j joining) loop(left, right part, b rowScan) (out part, ok bool, err error
 		n.Cols, out.in = left.node.Output(), &layout{slots: left.in.slots, lateral: out.in.lateral}
 	}
 	return out, len(n.Binds) > 0, nil
+}
+
+// has reports whether a layout has a column of a table.
+func (in *layout) has(v *query.Var) bool {
+	if _, ok := in.slots[varKey{v.Rel, v.Col}]; ok {
+		return true
+	}
+	return slices.ContainsFunc(in.exprs, func(p placed) bool { return query.Equal(p.expr, v) })
 }
 
 // boundLoop runs the right side once for each row of a small left side.

@@ -293,12 +293,15 @@ func (l *level) unnestTarget() []*query.FromJoin {
 	q := *l.q
 	var semis []*query.FromJoin
 	var rest []query.Expr
-	for _, c := range Conjuncts(q.Where) {
+	conds := Conjuncts(q.Where)
+	for i := 0; i < len(conds); i++ {
 		one := query.Query{Rels: q.Rels, From: []query.From{&query.FromRel{Rel: q.Result}}}
-		if !joinSubLink(&one, c) {
-			rest = append(rest, c)
+		more, ok := joinSubLink(&one, conds[i])
+		if !ok {
+			rest = append(rest, conds[i])
 			continue
 		}
+		conds = append(conds, more...)
 		q.Rels = one.Rels
 		semis = append(semis, one.From[0].(*query.FromJoin))
 	}

@@ -35,8 +35,9 @@ type SubPlan struct {
 	// Test compares for SubAny, SubAll, SubRow: over query.SubColumn (the subquery's columns) and
 	// the outer row's Slots.
 	Test query.Expr
-	// Hash is set where the subquery is uncorrelated and Test is Left = column (, …): exec may
-	// build a hash table once.
+	// HashLeft is set if the subquery is uncorrelated. Of SubAny, Test is HashLeft = column (, …), and
+	// exec may build a hash table once. Of SubExists, exec builds one: it is true if a row of the
+	// subquery has the values of HashLeft, false if one of them is null.
 	HashLeft []query.Expr
 	Name     string // SubPlan 1
 	Volatile bool   // it calls a volatile function

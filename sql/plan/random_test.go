@@ -87,6 +87,39 @@ func (g generator) scalar(a, of joinableTable) string {
 	return text + ")"
 }
 
+// either returns a condition for rows of a table a that cannot be a join with another table: EXISTS
+// or IN besides another condition, or in one that nulls decide.
+func (g generator) either(a, of joinableTable) string {
+	at := func(e, alias string) string { return strings.ReplaceAll(e, "#", alias) }
+	where := ""
+	if g.IntN(2) == 0 {
+		where = " AND " + at(g.pick(of.conds...), "s")
+	}
+	tie := at(g.pick(of.ties...), "s") + " = " + at(g.pick(a.ties...), "a")
+	also := ""
+	if g.IntN(3) == 0 {
+		also = fmt.Sprintf(" AND %s %s %s", at(g.pick(of.ties...), "s"), g.pick("=", "<", "<>"), at(g.pick(a.ties...), "a"))
+	}
+	sub := fmt.Sprintf("EXISTS (SELECT 1 FROM %s s WHERE %s%s%s)", g.table(of), tie, also, where)
+	switch g.IntN(4) {
+	case 0:
+		sub = fmt.Sprintf("%s %sIN (SELECT %s FROM %s s WHERE %s%s)", at(g.pick(a.ties...), "a"), g.pick("", "NOT "),
+			at(g.pick(of.ties...), "s"), g.table(of), tie, where)
+	case 1:
+		inner := joinable[g.IntN(len(joinable))]
+		sub = fmt.Sprintf("EXISTS (SELECT 1 FROM %s s WHERE %s AND %sEXISTS (SELECT 1 FROM %s i WHERE %s = %s))",
+			g.table(of), tie, g.pick("", "NOT "), g.table(inner), at(g.pick(inner.ties...), "i"),
+			g.pick(at(g.pick(of.ties...), "s"), at(g.pick(a.ties...), "a")))
+	}
+	switch g.IntN(4) {
+	case 0:
+		return fmt.Sprintf("(%s) IS NOT TRUE", sub)
+	case 1:
+		return g.pick("", "NOT ") + sub
+	}
+	return fmt.Sprintf("(%s%s OR %s)", g.pick("", "NOT "), sub, at(g.pick(a.conds...), "a"))
+}
+
 func (g generator) query() string {
 	joins := []string{"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"}
 	a, b, c := joinable[g.IntN(len(joinable))], joinable[g.IntN(len(joinable))], joinable[g.IntN(len(joinable))]
@@ -125,6 +158,9 @@ func (g generator) query() string {
 		where = append(where, g.scalar(a, c)+g.pick(" > ", " = ", " IS DISTINCT FROM ")+
 			g.pick(at(g.pick(a.ties...), "a"), "'customers/3-A'", g.scalar(a, b)))
 	}
+	if g.IntN(3) == 0 {
+		where = append(where, g.either(a, c))
+	}
 	key := at(g.pick(a.ties...), "a")
 	if g.IntN(4) == 0 {
 		side := g.pick("CROSS JOIN", "LEFT JOIN")
@@ -136,7 +172,9 @@ func (g generator) query() string {
 	if len(where) > 0 {
 		from += " WHERE " + strings.Join(where, " AND ")
 	}
-	switch g.IntN(5) {
+	switch g.IntN(6) {
+	case 5:
+		return fmt.Sprintf("SELECT %s, %s, %s FROM %s", key, g.either(a, c), g.either(a, b), from)
 	case 4:
 		return fmt.Sprintf("SELECT %s, %s, CASE WHEN %s THEN %s END FROM %s", key, g.scalar(a, c),
 			at(g.pick(a.conds...), "a"), g.scalar(a, b), from)

@@ -151,54 +151,6 @@ func (p *planner) wholeRow(l *level, v *query.Var, in *layout) (query.Expr, erro
 	return row, nil
 }
 
-// subPlan plans the subquery of s, to run over rows laid out as in.
-func (p *planner) subPlan(l *level, s *query.SubLink, in *layout) (query.Expr, error) {
-	q := s.Query
-	if s.Kind == query.SubExists {
-		q = existsOnly(q)
-	}
-	child := &level{up: l, q: q}
-	sub, err := p.query(child)
-	if err != nil {
-		return nil, err
-	}
-	p.subs++
-	out := &SubPlan{
-		T: s.T, Kind: s.Kind, Plan: p.gather(sub, nil).node, Name: subPlanName(p.subs),
-		Volatile: volatileQuery(s.Query),
-	}
-	if out.Binds, err = p.binds(l, child, in); err != nil {
-		return nil, err
-	}
-	if s.Test != nil {
-		if out.Test, err = p.rewrite(l, s.Test, in); err != nil {
-			return nil, err
-		}
-	}
-	if s.Kind == query.SubAny && s.Op == "=" && len(out.Binds) == 0 {
-		for _, e := range s.Left {
-			left, err := p.rewrite(l, e, in)
-			if err != nil {
-				return nil, err
-			}
-			out.HashLeft = append(out.HashLeft, left)
-		}
-	}
-	return out, nil
-}
-
-func (p *planner) binds(l, child *level, in *layout) ([]Bind, error) {
-	var out []Bind
-	for _, b := range child.binds {
-		e, err := p.column(l, b.v, in)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Bind{b.param, e})
-	}
-	return out, nil
-}
-
 // fold replaces what has only constants below it and is immutable by its value. What fails stays,
 // to fail when it is reached, unless PostgreSQL would find it while it plans: see constants.
 func (p *planner) fold(e query.Expr) query.Expr {

@@ -16,43 +16,107 @@ func unnested(q *query.Query) *query.Query {
 	}
 	out := *q
 	var rest []query.Expr
-	for _, c := range Conjuncts(q.Where) {
-		if !joinSubLink(&out, c) {
-			rest = append(rest, c)
+	conds, joined := Conjuncts(q.Where), false
+	for i := 0; i < len(conds); i++ {
+		more, ok := joinSubLink(&out, conds[i])
+		if !ok {
+			rest = append(rest, conds[i])
 		}
+		conds, joined = append(conds, more...), joined || ok
 	}
-	if len(rest) == len(Conjuncts(q.Where)) {
+	if !joined {
 		return q
 	}
 	out.Where = Conjunction(rest)
 	return &out
 }
 
-// joinSubLink adds to q the join that c is, where it is one.
-func joinSubLink(q *query.Query, c query.Expr) bool {
+// joinSubLink adds to q the join that c is, if it is one, and returns conditions that rows of q have
+// to meet as well.
+func joinSubLink(q *query.Query, c query.Expr) (more []query.Expr, ok bool) {
 	kind := query.Semi
 	if n, ok := c.(*query.Not); ok {
 		kind, c = query.Anti, n.Arg
 	}
 	s, ok := c.(*query.SubLink)
 	if !ok || volatileQuery(s.Query) {
-		return false
+		return nil, false
 	}
 	sub := pulledUp(s.Query)
 	switch {
-	case s.Kind == query.SubExists && simple(sub, true) && correlated(sub):
+	case s.Kind == query.SubExists:
+		var above []query.Expr
+		if sub, above = nested(sub, kind); !simple(sub, true) || !correlated(sub) {
+			return nil, false
+		}
 		pullUp(q, sub, kind, nil)
-		return true
+		return above, true
 	case s.Kind != query.SubAny || s.Op != "=" || kind == query.Anti || hasSubLink(s.Test) || volatile(s.Test):
-		return false
+		return nil, false
 	case simple(sub, false):
 		pullUp(q, sub, kind, s.Test)
-		return true
+		return nil, true
 	case !correlated(s.Query):
 		joinSubquery(q, s)
-		return true
+		return nil, true
 	}
-	return false
+	return nil, false
+}
+
+// nested returns the query of an EXISTS with the subqueries in its own conditions as joins, and the
+// conditions with subqueries that only read the query around it, as that query reads them.
+func nested(q *query.Query, kind query.JoinKind) (out *query.Query, above []query.Expr) {
+	if !hasSubLink(q.Where) || q.Command != query.Select {
+		return q, nil
+	}
+	own := *q
+	if kind == query.Semi {
+		var rest []query.Expr
+		for _, c := range Conjuncts(q.Where) {
+			if hasSubLink(c) && !readsOwn(c) {
+				above = append(above, c)
+			} else {
+				rest = append(rest, c)
+			}
+		}
+		own.Where = Conjunction(rest)
+	}
+	joined := unnested(&own)
+	for _, it := range joined.From {
+		if onReadsOuter(it) {
+			return &own, loweredAll(above)
+		}
+	}
+	return joined, loweredAll(above)
+}
+
+// readsOwn reports whether a condition reads columns of its own query.
+func readsOwn(e query.Expr) (found bool) {
+	own := func(x query.Expr, depth int) {
+		v, ok := x.(*query.Var)
+		found = found || ok && v.Up == depth
+	}
+	query.Walk(e, func(x query.Expr) bool {
+		own(x, 0)
+		if s, ok := x.(*query.SubLink); ok {
+			query.WalkQuery(s.Query, func(y query.Expr, depth int) { own(y, depth+1) })
+		}
+		return true
+	})
+	return found
+}
+
+// onReadsOuter reports whether the condition of a join reads the query around its own.
+func onReadsOuter(it query.From) bool {
+	j, ok := it.(*query.FromJoin)
+	return ok && (readsOuter(j.On) || onReadsOuter(j.Left) || onReadsOuter(j.Right))
+}
+
+// loweredAll returns conditions of a subquery, which read nothing of it, as the query around it reads
+// them.
+func loweredAll(conds []query.Expr) []query.Expr {
+	holder := movedOut(&query.Query{Command: query.Select, Where: Conjunction(conds)}, 0)
+	return Conjuncts(holder.Where)
 }
 
 // simple reports whether a subquery is tables, functions and conditions only, so that its FROM can

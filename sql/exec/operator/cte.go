@@ -17,6 +17,7 @@ type cteStore struct {
 	// expression's next step.
 	work, end int
 	more      func() error // computes the next rows; nil at the end
+	begun     uint64       // how often it was computed
 }
 
 // withOp runs its child over common table expressions, which are computed as far as they are read:
@@ -76,7 +77,7 @@ func (o *withOp) Run(c *Execution, emit Emit) error {
 		for _, cte := range o.ctes {
 			cte.into.rows.Free()
 			cte.seen.Free()
-			*cte.into, cte.seen = cteStore{}, memory.KeySet{}
+			*cte.into, cte.seen = cteStore{begun: cte.into.begun}, memory.KeySet{}
 		}
 	}()
 	c.Parted = c.Parted || o.writes
@@ -96,7 +97,7 @@ func (o *withOp) Run(c *Execution, emit Emit) error {
 // result of the recursive step over the last ones, until it is empty.
 func (o *cteOp) begin(c *Execution) {
 	into := o.into
-	*into = cteStore{}
+	*into = cteStore{begun: into.begun + 1}
 	into.rows.Begin(c.Mem)
 	o.seen = memory.KeySet{Mem: c.Mem}
 	op := o.first

@@ -1,12 +1,12 @@
 package operator
 
 import (
+	"bytes"
+
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
-	"github.com/sherddb/sherd/sql/exec/memory"
 	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/plan"
-	"github.com/sherddb/sherd/sql/plan/walk"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -19,9 +19,12 @@ type subPlan struct {
 	binds  []bindEval
 	test   expr.Eval
 	elem   types.OID // SubArray
-	fixed  bool      // uncorrelated
-	memo   *subMemo  // nil: each row runs it
-	run    uint64    // the execution whose result is kept
+	reads  subReads
+	fixed  bool     // uncorrelated
+	memo   *subMemo // nil: each row runs it
+	run    uint64   // the execution whose result is kept
+	of     []byte   // what the kept result depends on: subReads.appendTo
+	now    []byte
 	value  types.Datum
 	list   *spool.List // of the execution
 	hashed *hashedSub
@@ -39,11 +42,15 @@ func (k *Compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 	if s.test, err = k.Optional(n.Test); err != nil {
 		return nil, err
 	}
-	free := map[int]bool{}
-	walk.FreeOuters(n.Plan, free)
-	s.fixed = len(n.Binds) == 0 && len(free) == 0
-	if s.fixed && n.Kind == query.SubAny && len(n.HashLeft) > 0 {
+	s.reads = k.subReads(n)
+	s.fixed = len(n.Binds) == 0 && len(s.reads.outers) == 0
+	if (s.fixed || n.Kind == query.SubExists) && len(n.HashLeft) > 0 {
 		if s.hashed, err = k.hashedSub(n); err != nil {
+			return nil, err
+		}
+	}
+	if !s.fixed && s.hashed == nil && !n.Volatile && n.Kind != query.SubRow {
+		if s.memo, err = k.subMemo(n, s.reads); err != nil {
 			return nil, err
 		}
 	}
@@ -51,9 +58,8 @@ func (k *Compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 	switch {
 	case n.Kind == query.SubAny || n.Kind == query.SubAll:
 		eval = s.compareAll
-	case !s.fixed && !n.Volatile && n.Kind != query.SubRow:
-		s.memo = newSubMemo(n.Binds, free)
-		k.Own(s.memo)
+	case n.Kind == query.SubExists && s.hashed != nil:
+		eval = s.member
 	}
 	k.Own(s)
 	k.AtEnd(s.free)
@@ -66,22 +72,31 @@ func (s *subPlan) free() {
 		s.list.Free()
 	}
 	if s.memo != nil {
-		s.memo.mem.Release(int64(s.memo.bytes))
+		s.memo.free()
 	}
 	if s.hashed != nil {
+		s.hashed.set.Free()
 		s.hashed.store.Free()
-		s.hashed.mem.Release(s.hashed.taken)
 	}
 }
 
 // start binds the values that the subquery reads from the row. again reports whether an earlier
 // result is kept.
 func (s *subPlan) start(c *Execution, row types.Row) (again bool, err error) {
-	if s.fixed && s.run == c.Run {
+	if s.fixed && s.isKept(c) {
 		return true, nil
 	}
 	return false, bind(c, s.binds, row)
 }
+
+// isKept reports whether the kept result is that of now.
+func (s *subPlan) isKept(c *Execution) bool {
+	s.now = s.reads.appendTo(s.now[:0], c)
+	return s.run == c.Run && bytes.Equal(s.now, s.of)
+}
+
+// kept has the result, which has just been computed, kept for what isKept was asked for last.
+func (s *subPlan) kept(c *Execution) { s.run, s.of = c.Run, append(s.of[:0], s.now...) }
 
 // single evaluates the kinds that reduce the subquery to one value.
 func (s *subPlan) single(c *Execution, row types.Row) (types.Datum, error) {
@@ -96,8 +111,8 @@ func (s *subPlan) single(c *Execution, row types.Row) (types.Datum, error) {
 		return s.value, nil
 	}
 	if s.memo != nil {
-		if d, ok := s.memo.find(c); ok {
-			return d, nil
+		if d, ok, err := s.memo.find(c, row); ok || err != nil {
+			return d, err
 		}
 	}
 	switch s.kind {
@@ -111,7 +126,7 @@ func (s *subPlan) single(c *Execution, row types.Row) (types.Datum, error) {
 	switch {
 	case err != nil:
 	case s.fixed:
-		s.run = c.Run
+		s.kept(c)
 	case s.memo != nil:
 		s.memo.keep(c, s.value)
 	}
@@ -175,7 +190,7 @@ func (s *subPlan) rowTest(c *Execution, row types.Row, again bool) (types.Datum,
 			return types.Null, err
 		}
 		if s.fixed {
-			s.run = c.Run
+			s.kept(c)
 		}
 	}
 	switch s.list.Len() {
@@ -212,7 +227,7 @@ func (s *subPlan) compareAll(c *Execution, row types.Row) (types.Datum, error) {
 		return types.Null, err
 	}
 	if !s.fixed {
-		return s.stream(c, row)
+		return s.compareStream(c, row)
 	}
 	if !again {
 		if err := s.load(c); err != nil {
@@ -223,7 +238,7 @@ func (s *subPlan) compareAll(c *Execution, row types.Row) (types.Datum, error) {
 				return types.Null, err
 			}
 		}
-		s.run = c.Run
+		s.kept(c)
 	}
 	if s.hashed != nil {
 		return s.probe(c, row)
@@ -290,6 +305,21 @@ func (s *subPlan) overList(c *Execution, row types.Row) (types.Datum, error) {
 	}
 }
 
+// compareStream is compareAll of a correlated subquery.
+func (s *subPlan) compareStream(c *Execution, row types.Row) (types.Datum, error) {
+	if s.memo == nil {
+		return s.stream(c, row)
+	}
+	d, ok, err := s.memo.find(c, row)
+	if ok || err != nil {
+		return d, err
+	}
+	if d, err = s.stream(c, row); err == nil {
+		s.memo.keep(c, d)
+	}
+	return d, err
+}
+
 // stream tests the rows of a correlated subquery as they arrive.
 func (s *subPlan) stream(c *Execution, row types.Row) (types.Datum, error) {
 	null, decided := false, false
@@ -315,75 +345,6 @@ func (s *subPlan) stream(c *Execution, row types.Row) (types.Datum, error) {
 	return types.NewBool(!s.decisive()), nil
 }
 
-// hashedSub is the set of an uncorrelated IN.
-type hashedSub struct {
-	left  *keyEncoder
-	types []types.OID
-	set   map[string]struct{}
-	nulls []types.Row // rows with a null in them
-	store memory.Arena
-	buf   []byte
-	mem   *memory.Account
-	taken int64
-}
-
-// hashedSub builds the hash set if both sides hash alike; otherwise it returns nil.
-func (k *Compiler) hashedSub(n *plan.SubPlan) (*hashedSub, error) {
-	right := colTypes(n.Plan)
-	if len(right) < len(n.HashLeft) {
-		return nil, nil
-	}
-	for i, e := range n.HashLeft {
-		if types.KindOf(e.Type()) != types.KindOf(right[i]) ||
-			(e.Type() == types.BPChar) != (right[i] == types.BPChar) {
-			return nil, nil
-		}
-	}
-	left, err := k.keyEncoder(n.HashLeft, right[:len(n.HashLeft)])
-	h := &hashedSub{left: left, types: right[:len(n.HashLeft)]}
-	k.Own(h)
-	return h, err
-}
-
-func (h *hashedSub) build(c *Execution, rows *spool.List) error {
-	h.set, h.nulls = make(map[string]struct{}, rows.Len()), nil
-	size := int64(rows.Len()) * memory.MapEntrySize
-	if err := c.Mem.Grow(size); err != nil {
-		return err
-	}
-	h.mem, h.taken, h.store.Mem = c.Mem, size, c.Mem
-	from, err := rows.From(0)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	for {
-		if err := c.Tick(); err != nil {
-			return err
-		}
-		r, ok, err := from.Next()
-		if err != nil || !ok {
-			return err
-		}
-		if err := h.add(r); err != nil {
-			return err
-		}
-	}
-}
-
-func (h *hashedSub) add(r types.Row) error {
-	for _, d := range r[:len(h.types)] {
-		if d.IsNull() {
-			kept, err := h.store.Clone(r)
-			h.nulls = append(h.nulls, kept)
-			return err
-		}
-	}
-	h.buf = appendRowKey(h.buf[:0], r[:len(h.types)], nil, h.types)
-	h.set[string(h.buf)] = struct{}{}
-	return nil
-}
-
 // probe looks the row's values up; rows with nulls on either side are tested one by one.
 func (s *subPlan) probe(c *Execution, row types.Row) (types.Datum, error) {
 	key, null, err := s.hashed.left.encode(c, row)
@@ -393,8 +354,24 @@ func (s *subPlan) probe(c *Execution, row types.Row) (types.Datum, error) {
 	if null {
 		return s.overList(c, row)
 	}
-	if _, ok := s.hashed.set[string(key)]; ok {
+	if s.hashed.set.Has(key) {
 		return types.NewBool(true), nil
 	}
 	return s.over(c, s.hashed.nulls, row)
+}
+
+// member evaluates a hashed EXISTS: whether a row of the subquery has the values of the row.
+func (s *subPlan) member(c *Execution, row types.Row) (types.Datum, error) {
+	key, null, err := s.hashed.left.encode(c, row)
+	if err != nil || null {
+		return types.NewBool(false), err
+	}
+	if !s.isKept(c) {
+		s.hashed.begin(c)
+		if err := s.op.Run(c, s.hashed.addKey); err != nil {
+			return types.Null, err
+		}
+		s.kept(c)
+	}
+	return types.NewBool(s.hashed.set.Has(key)), nil
 }

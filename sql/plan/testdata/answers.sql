@@ -126,6 +126,20 @@ SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM things u JOIN notes n ON n.k
 SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM notes)
 SELECT id FROM things t WHERE NOT EXISTS (SELECT 1 FROM notes)
 SELECT id FROM things t WHERE EXISTS (SELECT 1 FROM notes n WHERE n.k = 3) AND t.id = 4
+SELECT id FROM things t WHERE EXISTS (SELECT FROM notes n WHERE n.k = t.grp) OR id > 15 ORDER BY 1
+SELECT id, EXISTS (SELECT FROM notes n WHERE n.k = t.grp), NOT EXISTS (SELECT FROM notes n WHERE t.big = n.k AND n.t > 'a') FROM things t ORDER BY 1
+SELECT id, EXISTS (SELECT FROM things u, notes n WHERE u.grp = t.grp AND n.k = u.id AND n.k::bigint = t.big ORDER BY u.id LIMIT 3) FROM things t ORDER BY 1
+SELECT id FROM things t WHERE CASE WHEN id < 9 THEN EXISTS (SELECT FROM people p WHERE p.n = t.id AND p.grp IS NOT NULL) ELSE id = 12 END ORDER BY 1
+SELECT x.k, EXISTS (SELECT FROM things t WHERE t.id = x.k), EXISTS (SELECT FROM things t WHERE t.id IS NOT DISTINCT FROM x.k) FROM (VALUES (1::bigint), (NULL), (4000000000)) x (k) ORDER BY 1
+SELECT x.k, EXISTS (SELECT FROM things t WHERE t.id = x.k AND t.id / 0 > 1) FROM (VALUES (-700)) x (k) LIMIT 0
+SELECT x.c, EXISTS (SELECT FROM (VALUES ('a'::char(3)), ('b')) y (c) WHERE y.c = x.c), x.c IN (SELECT y.c FROM (VALUES ('a'::char(3)), ('b')) y (c)) OR x.c = 'q' FROM (VALUES ('a'::char(5)), ('d'), (NULL)) x (c) ORDER BY 1
+SELECT t.id, t.id IN (SELECT n.k FROM notes n WHERE n.t = t.name), t.id NOT IN (SELECT n.k FROM notes n WHERE n.k < t.grp), t.grp <= ALL (SELECT n.k FROM notes n WHERE n.k > t.id) FROM things t ORDER BY 1
+SELECT t.id, t.grp IN (SELECT CASE WHEN n.k > 3 THEN n.k END FROM notes n WHERE n.k >= t.grp), t.grp NOT IN (SELECT n.k FROM notes n WHERE n.t = t.name OR n.k = t.grp) FROM things t ORDER BY 1
+SELECT t.id FROM things t WHERE EXISTS (SELECT FROM things u WHERE u.grp = t.grp AND NOT EXISTS (SELECT FROM notes n WHERE n.k = t.id)) ORDER BY 1
+SELECT t.id FROM things t WHERE EXISTS (SELECT FROM things u WHERE u.grp = t.grp AND EXISTS (SELECT FROM notes n WHERE n.k = u.id AND n.k > 2)) ORDER BY 1
+SELECT t.id FROM things t WHERE NOT EXISTS (SELECT FROM things u WHERE u.grp = t.grp AND EXISTS (SELECT FROM notes n WHERE n.k = u.id AND n.k <> t.id)) ORDER BY 1
+SELECT t.id FROM things t WHERE NOT EXISTS (SELECT FROM things u WHERE u.grp = t.grp AND NOT EXISTS (SELECT FROM notes n WHERE n.k = t.id)) ORDER BY 1
+SELECT t.id FROM things t, LATERAL (WITH c AS MATERIALIZED (SELECT t.grp AS g) SELECT v.x IN (SELECT g FROM c) AS a, EXISTS (SELECT FROM c WHERE c.g = v.x) AS b, (SELECT max(g) FROM c) AS m FROM (VALUES (2)) v (x)) s WHERE s.a AND s.b AND s.m = 2 ORDER BY 1
 SELECT id FROM things t WHERE (t.id, t.grp) IN (SELECT u.grp, v.grp FROM things u, things v) ORDER BY 1
 SELECT id FROM things t WHERE t.id IN (SELECT u.grp FROM things u WHERE u.name = t.name) ORDER BY 1
 SELECT id FROM things t WHERE t.id NOT IN (SELECT u.grp FROM things u WHERE u.name = t.name) ORDER BY 1
@@ -887,3 +901,5 @@ SELECT id FROM people WHERE doc @> '{"Name": "N2"}' AND n > 3
 SELECT count(*), min(id) FROM people WHERE doc @? '$.Name ? (@ == "N1")' OR doc @> '{"Name": "N3"}'
 SELECT p.id, q.id FROM people p JOIN people q ON q.doc @> p.doc WHERE p.grp = 7 AND p.n = 3
 SELECT id FROM people WHERE doc ?& '{Name,Other}' OR doc @> '{"Name": 2}'
+UPDATE things t SET big = 77 WHERE EXISTS (SELECT FROM things u WHERE u.id = t.grp AND NOT EXISTS (SELECT FROM notes n WHERE n.k = t.id)) OR t.id = 3 RETURNING id, EXISTS (SELECT FROM notes n WHERE n.k = t.grp)
+DELETE FROM things t WHERE EXISTS (SELECT FROM things u WHERE u.id = t.id + 2 AND NOT EXISTS (SELECT FROM notes n WHERE n.k = t.id)) AND t.id > 4 RETURNING id

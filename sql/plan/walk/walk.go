@@ -215,6 +215,31 @@ func collectOuters(n plan.Node, reads, sets map[int]bool) {
 	}
 }
 
+// FreeCTEs adds the numbers of the common table expressions that a plan reads and does not compute
+// itself.
+func FreeCTEs(n plan.Node, free map[int]bool) {
+	own := map[int]bool{}
+	collectCTEs(n, free, own)
+	for id := range own {
+		delete(free, id)
+	}
+}
+
+func collectCTEs(n plan.Node, reads, computes map[int]bool) {
+	switch n := n.(type) {
+	case *plan.CTEScan:
+		reads[n.ID] = true
+	case *plan.With:
+		for _, c := range n.CTEs {
+			computes[c.ID] = true
+		}
+	}
+	SubPlans(n, func(sub plan.Node) { collectCTEs(sub, reads, computes) })
+	for _, c := range n.Children() {
+		collectCTEs(c, reads, computes)
+	}
+}
+
 // SubPlans calls f for the plans of the subqueries in a step's own expressions.
 func SubPlans(n plan.Node, f func(plan.Node)) {
 	for _, e := range Exprs(n) {
