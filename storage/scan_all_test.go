@@ -136,6 +136,95 @@ func TestScanAll(t *testing.T) {
 	}
 }
 
+// TestScansOfOneView compares scans of one view, which share cursors, with those of views of their own,
+// while others write and memtables are replaced.
+func TestScansOfOneView(t *testing.T) {
+	const limit = 400
+	rnd := rand.New(rand.NewSource(11))
+	r := openTest(t, t.TempDir(), small)
+	for range 5 {
+		commitEntries(t, r, randomEntries(rnd, 80, limit))
+	}
+	tx := r.Tx(txn.NewID())
+	defer tx.Rollback()
+	bufferEntries(t, tx, randomEntries(rnd, 60, limit))
+	T := current(t, r)
+	view := func() *View {
+		v, err := tx.View(t.Context(), T)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	var scan func(v *View, n int64, deep int) []string
+	scan = func(v *View, seed int64, deep int) (out []string) {
+		rnd := rand.New(rand.NewSource(seed))
+		at, reverse, stop := rnd.Intn(limit), rnd.Intn(2) == 0, rnd.Intn(3)*4
+		take := collect(&out, stop)
+		err := v.Scan(t.Context(), entrySpan(20000, at, at+rnd.Intn(40)), reverse, func(key, value []byte) error {
+			before := len(out)
+			if deep > 0 && rnd.Intn(4) == 0 {
+				for _, x := range scan(v, seed*31+int64(before), deep-1) {
+					out = append(out, "in "+x)
+				}
+			}
+			return take(key, value)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	shared := view()
+	defer shared.Close()
+	for n := range int64(500) {
+		if n%10 == 0 {
+			commitEntries(t, r, randomEntries(rnd, 20, limit))
+		}
+		if n == 250 {
+			checkpoint(t, r)
+		}
+		own := view()
+		got, want := scan(shared, n, 2), scan(own, n, 2)
+		if own.Close(); !slices.Equal(got, want) {
+			t.Fatalf("%d: %q, not %q", n, got, want)
+		}
+	}
+}
+
+// TestScansWhilePrepared: a scan finds what was prepared at or below the view's timestamp when scans of
+// the same view before it had a cursor.
+func TestScansWhilePrepared(t *testing.T) {
+	r := openTest(t, t.TempDir(), slowRecovery)
+	commitEntries(t, r, map[string]string{string(localEntry(20000, 1)): "a", string(localEntry(20000, 5)): "b"})
+	tx := r.Tx(txn.NewID())
+	bufferEntries(t, tx, map[string]string{string(localEntry(20000, 6)): "c"})
+	C := current(t, r).Add(10 * time.Millisecond)
+	if err := tx.Prepare(t.Context(), txn.PrepareRequest{C: C, Coordinator: 1, Writers: []txn.FragmentID{1}}); err != nil {
+		t.Fatal(err)
+	}
+	v := viewAt(t, r, C)
+	scan := func(span txn.Span) (got []string) {
+		if err := v.Scan(t.Context(), span, false, collect(&got, 0)); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	for range 3 {
+		scan(entrySpan(20000, 0, 3))
+	}
+	// More than a memtable: what is decided then is where a cursor from before does not look.
+	checkpoint(t, r)
+	if _, err := tx.Decide(t.Context(), txn.Decision{
+		ID: tx.ID(), C: C, Outcome: txn.Committed, Writers: []txn.FragmentID{1},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := scan(entrySpan(20000, 5, 9)); !slices.Equal(got, []string{"e0005=b", "e0006=c"}) {
+		t.Errorf("after the decision: %q", got)
+	}
+}
+
 // TestScanAllErrors: an error of the caller ends a scan of many spans.
 func TestScanAllErrors(t *testing.T) {
 	r := openTest(t, t.TempDir())

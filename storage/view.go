@@ -9,7 +9,6 @@ import (
 
 	"github.com/sherddb/sherd/storage/engine"
 	"github.com/sherddb/sherd/storage/keyspace"
-	"github.com/sherddb/sherd/storage/logentry"
 	"github.com/sherddb/sherd/storage/owned"
 	"github.com/sherddb/sherd/storage/pins"
 	"github.com/sherddb/sherd/storage/proposer"
@@ -30,6 +29,8 @@ type View struct {
 	T    txn.Timestamp
 	mark int // the view sees buffered operations below this mark
 	b    engine.Snapshot
+
+	scans engine.Scans // of b
 
 	reads *readset.Set // what a SERIALIZABLE transaction has read
 
@@ -105,7 +106,10 @@ func (v *View) Seen(mark txn.Mark) { v.mark = min(v.mark, mark.Writes) }
 func (v *View) Unvalidated() { v.reads = nil }
 
 // Close ends the view. Slices that Get returned stay valid.
-func (v *View) Close() { v.b.Close() }
+func (v *View) Close() {
+	v.scans.Close()
+	v.b.Close()
+}
 
 // Get returns the value of key, or nil if there is none.
 func (v *View) Get(ctx context.Context, key []byte) ([]byte, error) {
@@ -218,15 +222,8 @@ func (v *View) together(list []txn.Span, reverse bool) (whole txn.Span, ok bool)
 		first, last = last, first
 	}
 	whole = txn.Span{Start: first.Start, End: last.End}
-	if len(whole.Start) < 8 {
-		return whole, false
-	}
-	x := logentry.Index{Table: keyspace.TableOf(whole.Start), Index: keyspace.IndexOf(whole.Start)}
-	end := txn.PrefixEnd(keyspace.IndexPrefix(x.Table, x.Index))
-	if !keyspace.InIndex(x, whole.End) && !bytes.Equal(whole.End, end) {
-		return whole, false
-	}
-	if v.own != nil && (x.Index == keyspace.Rows || v.r.Globals.Is(x)) {
+	x, ok := keyspace.IndexOfSpan(whole)
+	if !ok || v.own != nil && (x.Index == keyspace.Rows || v.r.Globals.Is(x)) {
 		return whole, false
 	}
 	return whole, !slices.ContainsFunc(list, func(s txn.Span) bool {
@@ -238,12 +235,12 @@ func (v *View) together(list []txn.Span, reverse bool) (whole txn.Span, ok bool)
 // scanTogether reads the spans of a list with one cursor.
 func (v *View) scanTogether(
 	ctx context.Context, whole txn.Span, list []txn.Span, reverse bool, fn func(key, value []byte) error,
-) error {
+) (err error) {
 	o, err := v.openScan(ctx, whole, list, reverse)
 	if err != nil {
 		return err
 	}
-	defer o.close()
+	defer func() { o.end(err) }()
 	stopped := false
 	for i, s := range list {
 		rec := readset.Recorder{Span: s, Reverse: reverse}
@@ -304,22 +301,23 @@ func (v *View) scan(
 
 func (v *View) scanPart(
 	ctx context.Context, span txn.Span, reverse bool, wanted func([]byte) bool, fn func(key, value []byte) error,
-) error {
+) (err error) {
 	o, err := v.openScan(ctx, span, []txn.Span{span}, reverse)
 	if err != nil {
 		return err
 	}
-	defer o.close()
-	o.cursor.Wanted = wanted
+	defer func() { o.end(err) }()
+	o.Cursor.Wanted = wanted
 	return o.read(ctx, 0, span, fn)
 }
 
 // openScan is a scan of some spans that has a cursor.
 type openScan struct {
-	access  *engine.Access
-	cursor  *engine.Cursor
+	*engine.Scan
+	v       *View
 	own     []*writebuf.Scan // by span: what the transaction has buffered; nil: nothing at all
 	reverse bool
+	ended   bool // not by a panic
 }
 
 // openScan waits for the transactions that may write to the spans of a list, and opens a cursor for
@@ -330,7 +328,7 @@ func (v *View) openScan(ctx context.Context, whole txn.Span, list []txn.Span, re
 			return nil, err
 		}
 	}
-	o := &openScan{reverse: reverse}
+	o := &openScan{v: v, reverse: reverse}
 	if v.mark > 0 {
 		for _, s := range list {
 			own, err := v.t.bufferedIn(s, v.mark, reverse)
@@ -340,39 +338,47 @@ func (v *View) openScan(ctx context.Context, whole txn.Span, list []txn.Span, re
 			o.own = append(o.own, own)
 		}
 	}
+	// If nothing is undecided now, all of T is in the database, so that a cursor may be used for other
+	// spans later.
+	settled := v.r.txns.undecided.Load() == 0
 	var err error
-	if o.access, err = v.r.db.BeginAccess(); err != nil {
+	if o.Scan, err = v.scans.Open(v.b, whole, reverse, settled); err != nil {
 		return nil, err
 	}
-	opened := false
-	defer func() {
-		if !opened {
-			o.close()
-		}
-	}()
-	o.cursor = v.b.Within(whole, reverse)
-	o.cursor.Kept = v.kept
+	o.Cursor.Kept = v.kept
 	if err := v.kept(nil); err != nil {
+		v.scans.Fail(o.Scan)
 		return nil, err
 	}
-	opened = true
 	return o, nil
 }
 
-func (o *openScan) close() { o.access.End(func() { o.cursor.Close() }) }
+// end ends the scan. Its cursor may be kept if it has ended as scans do.
+func (o *openScan) end(err error) {
+	if o.ended && (err == nil || errors.Is(err, ErrStop)) {
+		o.v.scans.Done(o.Scan)
+	} else {
+		o.v.scans.Fail(o.Scan)
+	}
+}
 
 // read reads span i.
 func (o *openScan) read(ctx context.Context, i int, span txn.Span, fn func(key, value []byte) error) error {
-	o.cursor.Move(span)
+	o.ended = false
+	o.Cursor.Move(span)
 	pass := func(key, value []byte) error {
-		o.access.Pause()
+		o.Pause()
 		err := fn(key, value)
-		return cmp.Or(err, o.access.Resume())
+		return cmp.Or(err, o.Resume())
 	}
+	var err error
 	if o.own == nil || !o.own[i].OK {
-		return scanPlain(ctx, o.cursor, pass)
+		err = scanPlain(ctx, o.Cursor, pass)
+	} else {
+		err = scanMerged(ctx, o.Cursor, o.own[i], o.reverse, pass)
 	}
-	return scanMerged(ctx, o.cursor, o.own[i], o.reverse, pass)
+	o.ended = true
+	return err
 }
 
 const ctxEvery = 256 // rows between looks at the context

@@ -41,3 +41,18 @@ const emptyArena = 4 << 10
 
 //go:linkname releaseMemtable github.com/dgraph-io/badger/v4.(*memTable).DecrRef
 func releaseMemtable(memtable unsafe.Pointer)
+
+// prefixOf returns the prefix of an iterator's keys.
+func prefixOf(it *badger.Iterator) *[]byte {
+	return (*[]byte)(unsafe.Add(unsafe.Pointer(it), prefixAt))
+}
+
+// prefixAt is where Badger's iterator has its options' prefix.
+var prefixAt = func() uintptr {
+	options, ok := reflect.TypeFor[badger.Iterator]().FieldByName("opt")
+	if !ok {
+		panic("engine: Badger's iterator has no options")
+	}
+	prefix, _ := reflect.TypeFor[badger.IteratorOptions]().FieldByName("Prefix")
+	return options.Offset + prefix.Offset
+}()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sherddb/sherd/storage/keyspace"
 	"github.com/sherddb/sherd/txn"
 )
 
@@ -20,6 +21,7 @@ type Cursor struct {
 	it      *badger.Iterator
 	bound   []byte // forward: the cursor stops at it, if it is not empty; reverse: below it
 	reverse bool
+	placed  bool // it has been moved
 }
 
 // Close ends the cursor; a nil cursor has nothing to end.
@@ -50,6 +52,14 @@ func (c *Cursor) Next() { c.it.Next() }
 // as much as some ten keys.
 const nearby = 3
 
+// reuse prepares a cursor of an index for other spans of the index, which lie within one.
+func (c *Cursor) reuse(span txn.Span) {
+	c.Wanted, c.placed = nil, false
+	if !c.reverse {
+		*prefixOf(c.it) = keyspace.CommonPrefix(span) // Badger looks for no key behind
+	}
+}
+
 // Move goes to the first key of a span, in the direction of the cursor. The span is disjoint from
 // those before it, and behind them.
 func (c *Cursor) Move(span txn.Span) {
@@ -57,7 +67,7 @@ func (c *Cursor) Move(span txn.Span) {
 		c.bound = span.Start
 	}
 	for range nearby {
-		if !c.it.Valid() {
+		if !c.placed || !c.it.Valid() {
 			break
 		}
 		if key := c.it.Item().Key(); c.reverse && bytes.Compare(key, span.End) < 0 ||
@@ -66,6 +76,7 @@ func (c *Cursor) Move(span txn.Span) {
 		}
 		c.it.Next()
 	}
+	c.placed = true
 	switch {
 	case !c.reverse:
 		c.it.Seek(span.Start)

@@ -78,6 +78,15 @@ func InIndex(x logentry.Index, key []byte) bool {
 	return len(key) >= 8 && TableOf(key) == x.Table && IndexOf(key) == x.Index
 }
 
+// IndexOfSpan returns the index that a span lies in; ok is false if there is no such index.
+func IndexOfSpan(s txn.Span) (x logentry.Index, ok bool) {
+	if len(s.Start) < 8 {
+		return x, false
+	}
+	x = logentry.Index{Table: TableOf(s.Start), Index: IndexOf(s.Start)}
+	return x, InIndex(x, s.End) || bytes.Equal(s.End, txn.PrefixEnd(IndexPrefix(x.Table, x.Index)))
+}
+
 // IsRow reports whether key is a row's.
 func IsRow(key []byte) bool {
 	return len(key) >= rowPrefixLen && IndexOf(key) == Rows && !IsOwn(key)
