@@ -38,12 +38,12 @@ func WrittenPath(path []string) []string {
 }
 
 // SearchPath returns a written search path with the schemas that come before: that of temporary
-// objects, unless the path lists it, and pg_catalog.
-func (t *Temporary) SearchPath(written []string) []string {
-	if t == nil || slices.Contains(written, TemporarySchema) {
+// objects, nil if there is none, unless the path lists it; and pg_catalog.
+func SearchPath(temporary *Schema, written []string) []string {
+	if temporary == nil || slices.Contains(written, TemporarySchema) {
 		return written
 	}
-	out := []string{t.objects[newKey(schemaObject, uint64(t.schema))].desc.(*Schema).Name}
+	out := []string{temporary.Name}
 	if !slices.Contains(written, "pg_catalog") {
 		out = append(out, "pg_catalog")
 	}

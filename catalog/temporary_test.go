@@ -90,13 +90,13 @@ func TestTemporary(t *testing.T) {
 
 // TestSearchPath: temporary objects come first, unless the path names their schema.
 func TestSearchPath(t *testing.T) {
-	x := &Temporary{schema: 5, objects: map[objectKey]entry{newKey(schemaObject, 5): {desc: &Schema{Name: "pg_temp_3"}}}}
+	x := &Schema{Name: "pg_temp_3"}
 	for _, c := range []struct{ written, path []string }{
 		{[]string{"a", "b"}, []string{"pg_temp_3", "pg_catalog", "a", "b"}},
 		{[]string{"a", "pg_catalog"}, []string{"pg_temp_3", "a", "pg_catalog"}},
 		{[]string{"a", TemporarySchema}, []string{"a", TemporarySchema}},
 	} {
-		got := x.SearchPath(c.written)
+		got := SearchPath(x, c.written)
 		if !slices.Equal(got, c.path) || !slices.Equal(WrittenPath(got), c.written) {
 			t.Errorf("%v: %v, written %v", c.written, got, WrittenPath(got))
 		}

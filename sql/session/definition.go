@@ -57,7 +57,7 @@ func (s *Session) definition(ctx context.Context, st parse.Statement, w stmt.Res
 // isTemporary reports whether a statement that IsOnline accepts is about a temporary table.
 func isTemporary(s *Session, n *pg_query.Node) bool {
 	view := s.block.View()
-	if catalog.TemporaryOf(view) == nil {
+	if temporaryIn(s, view) == nil {
 		return false
 	}
 	rv := n.GetIndexStmt().GetRelation()

@@ -33,7 +33,7 @@ func (s *Session) names() *sysview.Names {
 // visiblePath returns the schemas of search_path that the current role may use.
 func visiblePath(s *Session, view *catalog.View) []string {
 	s.freshen()
-	if catalog.TemporaryOf(view).Schema() != s.temporary {
+	if oidOf(temporaryIn(s, view)) != s.temporary {
 		followTemporary(s, view)
 	}
 	return privilege.Of(view, s.database, s.role).Path(s.compiler.Path)

@@ -224,7 +224,7 @@ func (s *Session) currentCompiler() *stmt.Compiler {
 	s.freshen()
 	view := s.block.View()
 	s.compiler.View, s.compiler.Uncommitted = view, s.block.HasSchemaChanges()
-	if catalog.TemporaryOf(view).Schema() != s.temporary {
+	if oidOf(temporaryIn(s, view)) != s.temporary {
 		followTemporary(s, view)
 	}
 	return &s.compiler
@@ -233,15 +233,32 @@ func (s *Session) currentCompiler() *stmt.Compiler {
 // followTemporary has the compiler find the session's temporary objects, if it has any. Its programs
 // are its own then.
 func followTemporary(s *Session, view *catalog.View) {
-	t, user := catalog.TemporaryOf(view), s.start.User
+	temporary, user := temporaryIn(s, view), s.start.User
 	if r := view.Role(s.role); r != nil {
 		user = r.Name
 	}
-	s.temporary = t.Schema()
-	s.compiler.Path, s.compiler.Ambient = t.SearchPath(s.vars.SearchPathOf(user)), s.derived.Analysis
+	s.temporary = oidOf(temporary)
+	s.compiler.Path = catalog.SearchPath(temporary, s.vars.SearchPathOf(user))
+	s.compiler.Ambient = s.derived.Analysis
 	if s.temporary != 0 {
 		s.compiler.Ambient += fmt.Sprintf("\x00%d", s.temporary)
 	}
+}
+
+// temporaryIn returns the schema of the session's temporary objects in a view, which the running
+// transaction may have created; nil if there is none.
+func temporaryIn(s *Session, view *catalog.View) *catalog.Schema {
+	if catalog.TemporaryOf(view) == nil && !s.block.HasSchemaChanges() {
+		return nil
+	}
+	return view.SchemaByName(s.database, catalog.TemporarySchema)
+}
+
+func oidOf(x *catalog.Schema) catalog.OID {
+	if x == nil {
+		return 0
+	}
+	return x.OID
 }
 
 // temporarySchema returns the name of the schema of the session's temporary objects.
