@@ -74,9 +74,6 @@ func (t *Temporary) Schema() OID {
 	return t.schema
 }
 
-// IsEmpty reports whether there are no objects besides the schema.
-func (t *Temporary) IsEmpty() bool { return t == nil || len(t.objects) <= 1 }
-
 // Has reports whether the session has a temporary relation.
 func (t *Temporary) Has(table OID) bool {
 	if t == nil {

@@ -81,15 +81,7 @@ func (s *Session) own(t *Transaction, seq *catalog.Table) *uncommitted {
 	if !seq.IsTemporary() {
 		return t.own(seq)
 	}
-	n := s.temporary[seq.StorageID]
-	if n == nil {
-		n = &uncommitted{oid: seq.OID, state: State{seq.Sequence.Value, seq.Sequence.Called}}
-		if s.temporary == nil {
-			s.temporary = map[uint32]*uncommitted{}
-		}
-		s.temporary[seq.StorageID] = n
-	}
-	return n
+	return stateIn(&s.temporary, seq)
 }
 
 // use is what a function does with a sequence.

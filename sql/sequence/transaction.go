@@ -35,13 +35,18 @@ func (t *Transaction) own(seq *catalog.Table) *uncommitted {
 	if now := t.Newest().Table(seq.OID); now != nil && now.StorageID == seq.StorageID {
 		return nil
 	}
-	n := t.made[seq.StorageID]
+	return stateIn(&t.made, seq)
+}
+
+// stateIn returns the state of a sequence, and keeps it in a map by storage from the first call on.
+func stateIn(by *map[uint32]*uncommitted, seq *catalog.Table) *uncommitted {
+	n := (*by)[seq.StorageID]
 	if n == nil {
 		n = &uncommitted{oid: seq.OID, state: State{seq.Sequence.Value, seq.Sequence.Called}}
-		if t.made == nil {
-			t.made = map[uint32]*uncommitted{}
+		if *by == nil {
+			*by = map[uint32]*uncommitted{}
 		}
-		t.made[seq.StorageID] = n
+		(*by)[seq.StorageID] = n
 	}
 	return n
 }

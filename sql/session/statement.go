@@ -115,20 +115,28 @@ func (s *Session) discard(
 		s.vars.ResetAll(0)
 		s.sequences.Reset()
 		s.listener.UnlistenAll()
-		if err := s.txEnv.Temporary.Drop(ctx, s.block.Join(implicitBlock).Tx); err != nil {
+		if err := dropTemporary(ctx, s, implicitBlock); err != nil {
 			return err
 		}
 		if err := s.vars.SendReport(w.Parameter); err != nil {
 			return err
 		}
 	case pg_query.DiscardMode_DISCARD_TEMP:
-		if err := s.txEnv.Temporary.Drop(ctx, s.block.Join(implicitBlock).Tx); err != nil {
+		if err := dropTemporary(ctx, s, implicitBlock); err != nil {
 			return err
 		}
 	case pg_query.DiscardMode_DISCARD_SEQUENCES:
 		s.sequences.Reset()
 	}
 	return w.Complete(tag)
+}
+
+// dropTemporary drops the session's temporary objects, if it has any.
+func dropTemporary(ctx context.Context, s *Session, implicitBlock bool) error {
+	if temporaryIn(s, s.block.View()) == nil {
+		return nil
+	}
+	return s.txEnv.Temporary.Drop(ctx, s.block.Join(implicitBlock).Tx)
 }
 
 // bound holds the parameters that a client has bound to a statement that is not a query but

@@ -231,9 +231,10 @@ func (r *Rows) changedSince(key []byte, mark int) bool {
 	return ok && i >= mark
 }
 
-// End ends a transaction. kept reports whether the rows of a storage id stay; nil: all do. All views
-// must be closed.
-func (r *Rows) End(kept func(storage uint32) bool) error {
+// End ends a transaction that has committed. kept reports whether the rows of a storage id stay; nil:
+// all do. All views must be closed. If values of no use cannot be removed, they stay until the next
+// transaction ends.
+func (r *Rows) End(kept func(storage uint32) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changed := len(r.undo) > 0
@@ -254,13 +255,12 @@ func (r *Rows) End(kept func(storage uint32) bool) error {
 	}
 	if r.tree.Len() == 0 {
 		r.reset()
-		return nil
+		return
 	}
 	r.recount()
-	if !changed {
-		return nil
+	if changed {
+		r.rewrite()
 	}
-	return r.rewrite()
 }
 
 // recount counts the memory of keys again, without those that were deleted.
@@ -279,10 +279,10 @@ func (r *Rows) recount() {
 // wasteful is from which size on values are rewritten if most of them are of no use any more.
 const wasteful = 1 << 20
 
-// rewrite copies the values that are of use if most are not.
-func (r *Rows) rewrite() error {
+// rewrite copies the values that are of use if most are not. If that fails, all stay as they are.
+func (r *Rows) rewrite() {
 	if end := r.values.end(); end < wasteful || r.live > end/2 {
-		return nil
+		return
 	}
 	fresh := values{size: r.values.size, files: r.values.files, dir: r.values.dir}
 	var tree btree.Map[string, place]
@@ -299,9 +299,8 @@ func (r *Rows) rewrite() error {
 	})
 	if err != nil {
 		fresh.close()
-		return err
+		return
 	}
 	r.values.close()
 	r.values, r.tree = fresh, tree
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -17,8 +18,9 @@ type Temporary struct {
 
 	objects *catalog.Temporary
 	rows    *temporary.Rows
-	view    *catalog.View // with the objects
-	onto    *catalog.View // that view was made of
+	mu      sync.Mutex    // functions of a statement may ask for definitions in several goroutines
+	view    *catalog.View // with the objects; guarded by mu
+	onto    *catalog.View // that view was made of; guarded by mu
 	nextIDs map[catalog.OID]uint64
 }
 
@@ -36,6 +38,8 @@ func (e *Environment) View() *catalog.View { return e.newest() }
 
 // on returns a view with the session's temporary objects.
 func (p *Temporary) on(v *catalog.View, numbers interface{ Add(uint64) uint64 }) *catalog.View {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.onto == v {
 		return p.view
 	}
@@ -52,9 +56,6 @@ func (p *Temporary) on(v *catalog.View, numbers interface{ Add(uint64) uint64 })
 	p.view, p.onto = with, v
 	return with
 }
-
-// IsEmpty reports whether the session has no temporary objects.
-func (p *Temporary) IsEmpty() bool { return p == nil || p.objects.IsEmpty() }
 
 // Size returns the size of a temporary table; ok is false for other tables.
 func (p *Temporary) Size(storage uint32) (size temporary.Size, ok bool) {
@@ -93,6 +94,11 @@ func (p *Temporary) Drop(ctx context.Context, t *Tx) error {
 			ch.DropTable(x.OID)
 		}
 		for x := range catalog.TypesOf(v, t.env.Database) {
+			if x.Schema == s.OID {
+				x.Drop(ch)
+			}
+		}
+		for x := range catalog.FunctionsOf(v, t.env.Database) {
 			if x.Schema == s.OID {
 				x.Drop(ch)
 			}
@@ -172,9 +178,9 @@ func (p *Temporary) MayCommit(t *Tx) error {
 
 // Committed makes what a transaction has changed of temporary objects part of the session, after the
 // commit, and does what ON COMMIT says.
-func (p *Temporary) Committed(t *Tx) error {
+func (p *Temporary) Committed(t *Tx) {
 	if p == nil || p.rows == nil {
-		return nil
+		return
 	}
 	objects := p.after(t)
 	emptied := map[uint32]bool{}
@@ -183,14 +189,17 @@ func (p *Temporary) Committed(t *Tx) error {
 	}
 	objects, dropped := objects.AfterCommit()
 	if t.temporary || dropped {
+		p.mu.Lock()
 		p.objects, p.view, p.onto = objects, nil, nil
+		p.mu.Unlock()
 	}
 	if !t.temporary && !dropped && !slices.Contains(slices.Collect(maps.Values(emptied)), true) {
-		return p.rows.End(nil)
+		p.rows.End(nil)
+		return
 	}
 	kept := map[uint32]bool{}
 	for _, x := range objects.Tables() {
 		kept[x.StorageID] = !emptied[x.StorageID]
 	}
-	return p.rows.End(func(storage uint32) bool { return kept[storage] })
+	p.rows.End(func(storage uint32) bool { return kept[storage] })
 }

@@ -115,7 +115,7 @@ func (b *Block) Commit(ctx context.Context) error {
 	}
 	t.Pending.Publish(b.env.Listener, ticket, ts, err)
 	if err == nil {
-		err = b.env.Temporary.Committed(t.Tx)
+		b.env.Temporary.Committed(t.Tx)
 	}
 	t.Release()
 	if err != nil {

@@ -6,3 +6,4 @@ begin; create temp table y (a int, n serial); insert into y(a) values (1), (2); 
 select * from y;
 begin; create temp table y (a int); insert into y values (5); create index on y (a); select * from y where a = 5; commit;
 select * from y;
+create function pg_temp.g() returns int language sql as 'select 1'; select pg_temp.g(); discard all; select pg_temp.g();
