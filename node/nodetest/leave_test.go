@@ -69,6 +69,10 @@ func TestLeadershipWhileLeaving(t *testing.T) {
 		c.Node(leaves).StopWithin(Timeout)
 	}()
 	there := replica(leaves, back)
+	// If it still led now, it would wait for the transaction below, which ends after it.
+	eventually.Holds(t, "the node that leaves does not lead and admits no transaction", func() bool {
+		return there.Group.Term() == 0 && there.Group.Yielding()
+	})
 	eventually.Holds(t, "the node that leaves is handed the lead again", func() bool { return there.Group.Term() > before })
 	if _, err := two.Exec(ctx, "BEGIN"); err != nil {
 		t.Fatal(err)
