@@ -89,7 +89,7 @@ func TestEveryFieldIsEncoded(t *testing.T) {
 	zero := map[string]bool{}
 	for _, o := range slices.Concat(fullOps(t), laterOps(), addingOps(), referringOps(), memberOps(), sequenceOps(), nodeOps(), replicaOps(), deferrableKeyOps(), moveOps()[:3], planOps(), factorOps(), hotOps(),
 		zoneOps(), forwardingOps(t), segmentOps(), resegmentOps(), prefixOps(), classOps(), methodOps(),
-		targetOps(), extendedOps(), typeOps(), domainOps(), functionOps(), accessOps(t)) {
+		targetOps(), extendedOps(), typeOps(), domainOps(), compositeOps(), functionOps(), accessOps(t)) {
 		noteFields(zero, reflect.TypeOf(o.desc).Elem().Name(), reflect.ValueOf(o.desc).Elem())
 	}
 	delete(zero, "Schema.Temporary") // schemas that have it are never stored

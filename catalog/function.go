@@ -221,6 +221,12 @@ func distinct(list *[]OID) func(OID) {
 	}
 }
 
+// Texts returns the stored expressions of a table, and the query of a view.
+func (t *Table) Texts() (out []string) {
+	t.eachText(func(text string) { out = append(out, text) })
+	return out
+}
+
 // eachText calls f with each stored expression of a table, and with the query of a view.
 func (t *Table) eachText(f func(string)) {
 	for i := range t.Columns {
@@ -281,8 +287,8 @@ func (t *Type) usedFunctions() []OID {
 	return out
 }
 
-// texts returns the stored expressions and statements of a function.
-func (f *Function) texts() []string {
+// Texts returns the stored expressions and statements of a function.
+func (f *Function) Texts() []string {
 	out := slices.Clone(f.Body)
 	for i := range f.Arguments {
 		if d := f.Arguments[i].Default; d != "" {
@@ -296,7 +302,7 @@ func (f *Function) texts() []string {
 func (f *Function) UsedFunctions() []OID {
 	var out []OID
 	add := distinct(&out)
-	for _, text := range f.texts() {
+	for _, text := range f.Texts() {
 		functionsInText(text, add)
 	}
 	return slices.DeleteFunc(out, func(n OID) bool { return n == f.OID })
@@ -310,7 +316,7 @@ func (f *Function) UsedTypes() []OID {
 	for i := range f.Arguments {
 		add(TypeNumber(f.Arguments[i].Type))
 	}
-	for _, text := range f.texts() {
+	for _, text := range f.Texts() {
 		typesInText(text, add)
 	}
 	return out

@@ -22,8 +22,21 @@ type Type struct {
 	Comment  string
 	Kind     TypeKind
 	Labels   []EnumLabel // of an enum, by rank
-	Domain   *Domain     // nil of an enum
-	ACL      acl.List
+	Domain   *Domain     // nil of other types
+	// Attributes of a composite type by number, dropped ones included.
+	Attributes []Attribute
+	ACL        acl.List
+}
+
+// Attribute is an attribute of a composite type.
+type Attribute struct {
+	Number    int16 // from 1
+	Name      string
+	Type      OID
+	Typmod    int32
+	Collation OID
+	Dropped   bool
+	Comment   string
 }
 
 // Domain is what a domain adds to its base type.
@@ -43,6 +56,9 @@ type TypeKind byte
 const (
 	EnumType   TypeKind = 'e'
 	DomainType TypeKind = 'd'
+	// CompositeType is a type of CREATE TYPE … AS (…). Row types of tables are not in the catalog: they
+	// follow from the tables.
+	CompositeType TypeKind = 'c'
 )
 
 // EnumLabel is a value of an enum.
@@ -54,12 +70,15 @@ type EnumLabel struct {
 	Order float32 // pg_enum.enumsortorder
 }
 
-// The OIDs of enums in pg_type are computed from their numbers, so that the kind of a type follows
-// from its OID: rows can be read without the catalog. Those of their array types have one more bit.
-// Package sql/types has the same numbers.
+// The OIDs of enums and composite types in pg_type are computed from their numbers, so that the kind of
+// a type follows from its OID: rows can be read without the catalog. Those of their array types differ
+// in one bit, or two. The row type of a table has the table's number. Package sql/types has the same
+// constants.
 const (
 	enumTypes   OID = 3 << 28
 	arrayOfEnum OID = 1 << 27
+	rowTypes    OID = 1 << 28
+	rowArrays   OID = 2 << 28
 )
 
 // domains is the bit of the OIDs of domains, which have their base types too; package sql/types makes
@@ -68,22 +87,27 @@ const domains OID = 1 << 31
 
 // TypeOID returns the type's OID in pg_type.
 func (t *Type) TypeOID() OID {
-	if t.Kind == DomainType {
+	switch t.Kind {
+	case DomainType:
 		return t.OID
+	case CompositeType:
+		return rowTypes | t.OID
 	}
 	return enumTypes | t.OID
 }
 
-// TypeNumber returns the number of the type that has an OID in pg_type, or whose array type has it;
-// 0: it is no type of a user.
+// TypeNumber returns the number of the type that has an OID in pg_type, or whose array type has it; of
+// a row type, that of its table. 0: it is no type of a user.
 func TypeNumber(oid OID) OID {
-	if oid >= domains {
+	switch {
+	case oid >= domains:
 		return oid
+	case oid>>28 == rowTypes>>28, oid>>28 == rowArrays>>28:
+		return oid &^ (rowTypes | rowArrays)
+	case oid>>28 == enumTypes>>28:
+		return oid &^ (enumTypes | arrayOfEnum)
 	}
-	if oid>>28 != enumTypes>>28 {
-		return 0
-	}
-	return oid &^ (enumTypes | arrayOfEnum)
+	return 0
 }
 
 // Label returns the value of an enum with a text, nil if there is none.
@@ -109,7 +133,7 @@ func (t *Type) Ranked(rank string) *EnumLabel {
 // Clone returns a copy of a type that may be changed (K1).
 func (t *Type) Clone() *Type {
 	c := *t
-	c.Labels = slices.Clone(t.Labels)
+	c.Labels, c.Attributes = slices.Clone(t.Labels), slices.Clone(t.Attributes)
 	if t.Domain != nil {
 		d := *t.Domain
 		d.Checks = slices.Clone(d.Checks)
@@ -181,7 +205,8 @@ func UncommittedTypes(v *View, database OID) []*Type {
 	var out []*Type
 	for t := range TypesOf(v, database) {
 		was := TypeByOID(v.onto, t.OID)
-		if was == nil || !slices.Equal(was.Labels, t.Labels) || was.Name != t.Name || was.Schema != t.Schema {
+		if was == nil || !slices.Equal(was.Labels, t.Labels) || !slices.Equal(was.Attributes, t.Attributes) ||
+			was.Name != t.Name || was.Schema != t.Schema {
 			out = append(out, t)
 		}
 	}
@@ -207,15 +232,16 @@ func (t *Table) usedTypes() []OID {
 
 // Types of users in the text of stored expressions are named by their OIDs, so that they can be
 // renamed: sherd.type_805322752, and in constants sherd.value_805322752, whose text is the rank of
-// the value.
+// the value. Attributes are named by the OID of the type and their number: (x)."#268451840.2".
 const (
-	storedTypeName  = "sherd.type_"
-	storedValueName = "sherd.value_"
+	storedTypeName      = "sherd.type_"
+	storedValueName     = "sherd.value_"
+	storedAttributeName = `."#`
 )
 
 // typesInText calls f with the number of each type that a stored expression names.
 func typesInText(text string, f func(OID)) {
-	for _, prefix := range []string{storedTypeName, storedValueName} {
+	for _, prefix := range []string{storedTypeName, storedValueName, storedAttributeName} {
 		numbersInText(text, prefix, func(n OID) { f(TypeNumber(n)) })
 	}
 }
@@ -227,13 +253,33 @@ func (t *Type) TypeInText(text string) bool {
 	return found
 }
 
-// usedTypes returns the numbers of the types that the definition of a domain uses.
-func (t *Type) usedTypes() []OID {
-	if t.Domain == nil {
-		return nil
+// AttributeInText reports whether a stored expression names an attribute of a composite type.
+func (t *Type) AttributeInText(text string, number int16) bool {
+	return strings.Contains(text, fmt.Sprintf(`%s%d.%d"`, storedAttributeName, t.TypeOID(), number))
+}
+
+// WrittenInText reports whether a stored expression has a value of the type, or a cast to it.
+func (t *Type) WrittenInText(text string) bool {
+	found := false
+	for _, prefix := range []string{storedTypeName, storedValueName} {
+		numbersInText(text, prefix, func(n OID) { found = found || TypeNumber(n) == t.OID })
 	}
+	return found
+}
+
+// usedTypes returns the numbers of the types that the definition of a domain or of a composite type
+// uses.
+func (t *Type) usedTypes() []OID {
 	var out []OID
 	add := distinct(&out)
+	for _, a := range t.Attributes {
+		if !a.Dropped {
+			add(TypeNumber(a.Type))
+		}
+	}
+	if t.Domain == nil {
+		return out
+	}
 	add(TypeNumber(t.Domain.Base))
 	typesInText(t.Domain.Default, add)
 	for i := range t.Domain.Checks {
@@ -242,8 +288,8 @@ func (t *Type) usedTypes() []OID {
 	return out
 }
 
-// DomainsOver returns the domains that use a type.
-func (t *Type) DomainsOver(v *View) []*Type {
+// TypesOver returns the domains and the composite types that use a type.
+func (t *Type) TypesOver(v *View) []*Type {
 	var out []*Type
 	for x := range TypesOf(v, t.Database) {
 		if slices.Contains(x.usedTypes(), t.OID) {
@@ -276,7 +322,7 @@ func checkTypesExist(v *View, database OID, numbers []OID) error {
 
 // checkTypeUnused returns an error if a table uses a dropped type.
 func checkTypeUnused(v *View, t *Type) error {
-	for _, x := range t.DomainsOver(v) {
+	for _, x := range t.TypesOver(v) {
 		return pgerr.New(pgerr.DependentObjectsStillExist,
 			"cannot drop type %s because other objects depend on it", t.Name).
 			WithDetail("type %s depends on type %s", x.Name, t.Name).
@@ -298,7 +344,9 @@ func (t *Type) check() error {
 	switch {
 	case t.Kind == DomainType && t.Domain != nil && t.OID >= domains && len(t.Labels) == 0:
 		return nil
-	case t.Kind != EnumType || t.Domain != nil:
+	case t.Kind == CompositeType && t.Domain == nil && len(t.Labels) == 0 && t.OID < rowTypes:
+		return t.checkAttributes()
+	case t.Kind != EnumType || t.Domain != nil || len(t.Attributes) > 0:
 		return fmt.Errorf("type of kind %q", rune(t.Kind))
 	}
 	if t.OID >= arrayOfEnum {
@@ -318,6 +366,29 @@ func (t *Type) check() error {
 	return nil
 }
 
+func (t *Type) checkAttributes() error {
+	names := map[string]bool{}
+	for i, a := range t.Attributes {
+		switch {
+		case int(a.Number) != i+1:
+			return fmt.Errorf("attribute %q has number %d", a.Name, a.Number)
+		case a.Dropped:
+			continue
+		case names[a.Name]:
+			return pgerr.New(pgerr.DuplicateColumn, `column "%s" of relation "%s" already exists`, a.Name, t.Name)
+		case a.Type == 0:
+			return fmt.Errorf("attribute %q has no type", a.Name)
+		}
+		names[a.Name] = true
+	}
+	return nil
+}
+
+// Live returns the attributes that are not dropped.
+func (t *Type) Live() []Attribute {
+	return slices.DeleteFunc(slices.Clone(t.Attributes), func(a Attribute) bool { return a.Dropped })
+}
+
 func encodeType(t *Type) *pb.Type {
 	p := &pb.Type{
 		Oid: t.OID, Database: t.Database, Schema: t.Schema, Name: t.Name, Owner: t.Owner, Comment: t.Comment,
@@ -326,6 +397,12 @@ func encodeType(t *Type) *pb.Type {
 	for i := range t.Labels {
 		l := &t.Labels[i]
 		p.Labels = append(p.Labels, &pb.EnumLabel{Oid: l.OID, Text: l.Text, Rank: []byte(l.Rank), Order: l.Order})
+	}
+	for _, a := range t.Attributes {
+		p.Attributes = append(p.Attributes, &pb.Attribute{
+			Number: uint32(a.Number), Name: a.Name, Type: a.Type, Typmod: a.Typmod, Collation: a.Collation,
+			Dropped: a.Dropped, Comment: a.Comment,
+		})
 	}
 	if d := t.Domain; d != nil {
 		p.Domain = &pb.Domain{Base: d.Base, Typmod: d.Typmod, Collation: d.Collation, NotNull: d.NotNull,
@@ -344,6 +421,12 @@ func decodeType(p *pb.Type) *Type {
 	}
 	for _, l := range p.GetLabels() {
 		t.Labels = append(t.Labels, EnumLabel{l.GetOid(), l.GetText(), string(l.GetRank()), l.GetOrder()})
+	}
+	for _, a := range p.GetAttributes() {
+		t.Attributes = append(t.Attributes, Attribute{
+			Number: int16(a.GetNumber()), Name: a.GetName(), Type: a.GetType(), Typmod: a.GetTypmod(),
+			Collation: a.GetCollation(), Dropped: a.GetDropped(), Comment: a.GetComment(),
+		})
 	}
 	if d := p.GetDomain(); d != nil {
 		t.Domain = &Domain{Base: d.GetBase(), Typmod: d.GetTypmod(), Collation: d.GetCollation(),

@@ -27,6 +27,30 @@ func domainOps() []op {
 	return []op{{kind: putOp, key: keyOf(t), desc: t}}
 }
 
+func compositeOps() []op {
+	t := &Type{
+		OID: 16520, Database: 5, Schema: 16384, Name: "address", Owner: 10, Kind: CompositeType,
+		Attributes: []Attribute{
+			{Number: 1, Name: "street", Type: 25, Typmod: -1, Collation: 100, Comment: "a"},
+			{Number: 2, Name: "gone", Type: 23, Typmod: -1, Dropped: true},
+			{Number: 3, Name: "zip", Type: 1043, Typmod: 9, Collation: 100},
+		},
+	}
+	return []op{{kind: putOp, key: keyOf(t), desc: t}}
+}
+
+// TestCompositeFormat: composite types are kept.
+func TestCompositeFormat(t *testing.T) {
+	data, err := encodeBatch(compositeOps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := decodeEntry(golden(t, "composites.v1", data))
+	if err != nil || !reflect.DeepEqual(e.ops, compositeOps()) {
+		t.Errorf("%+v, %v", e.ops, err)
+	}
+}
+
 // TestDomainFormat: domains are kept.
 func TestDomainFormat(t *testing.T) {
 	data, err := encodeBatch(domainOps())

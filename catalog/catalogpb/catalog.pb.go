@@ -5221,10 +5221,11 @@ type Type struct {
 	Name          string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	Owner         uint32                 `protobuf:"varint,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	Comment       string                 `protobuf:"bytes,6,opt,name=comment,proto3" json:"comment,omitempty"`
-	Kind          uint32                 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`    // as pg_type.typtype: e, d
+	Kind          uint32                 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`    // as pg_type.typtype: e, d, c
 	Labels        []*EnumLabel           `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty"` // of an enum, by rank
 	Domain        *Domain                `protobuf:"bytes,9,opt,name=domain,proto3" json:"domain,omitempty"`
 	Acl           *AccessList            `protobuf:"bytes,10,opt,name=acl,proto3" json:"acl,omitempty"`
+	Attributes    []*Attribute           `protobuf:"bytes,11,rep,name=attributes,proto3" json:"attributes,omitempty"` // of a composite type, dropped ones included
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5329,6 +5330,106 @@ func (x *Type) GetAcl() *AccessList {
 	return nil
 }
 
+func (x *Type) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+// Attribute is an attribute of a composite type.
+type Attribute struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint32                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Type          uint32                 `protobuf:"varint,3,opt,name=type,proto3" json:"type,omitempty"`
+	Typmod        int32                  `protobuf:"zigzag32,4,opt,name=typmod,proto3" json:"typmod,omitempty"`
+	Collation     uint32                 `protobuf:"varint,5,opt,name=collation,proto3" json:"collation,omitempty"`
+	Dropped       bool                   `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	Comment       string                 `protobuf:"bytes,7,opt,name=comment,proto3" json:"comment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Attribute) Reset() {
+	*x = Attribute{}
+	mi := &file_catalog_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Attribute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Attribute) ProtoMessage() {}
+
+func (x *Attribute) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Attribute.ProtoReflect.Descriptor instead.
+func (*Attribute) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *Attribute) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Attribute) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Attribute) GetType() uint32 {
+	if x != nil {
+		return x.Type
+	}
+	return 0
+}
+
+func (x *Attribute) GetTypmod() int32 {
+	if x != nil {
+		return x.Typmod
+	}
+	return 0
+}
+
+func (x *Attribute) GetCollation() uint32 {
+	if x != nil {
+		return x.Collation
+	}
+	return 0
+}
+
+func (x *Attribute) GetDropped() bool {
+	if x != nil {
+		return x.Dropped
+	}
+	return false
+}
+
+func (x *Attribute) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
+}
+
 // Domain is what a domain adds to its base type.
 type Domain struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5344,7 +5445,7 @@ type Domain struct {
 
 func (x *Domain) Reset() {
 	*x = Domain{}
-	mi := &file_catalog_proto_msgTypes[54]
+	mi := &file_catalog_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5356,7 +5457,7 @@ func (x *Domain) String() string {
 func (*Domain) ProtoMessage() {}
 
 func (x *Domain) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[54]
+	mi := &file_catalog_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5369,7 +5470,7 @@ func (x *Domain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Domain.ProtoReflect.Descriptor instead.
 func (*Domain) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{54}
+	return file_catalog_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Domain) GetBase() uint32 {
@@ -5427,7 +5528,7 @@ type EnumLabel struct {
 
 func (x *EnumLabel) Reset() {
 	*x = EnumLabel{}
-	mi := &file_catalog_proto_msgTypes[55]
+	mi := &file_catalog_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5439,7 +5540,7 @@ func (x *EnumLabel) String() string {
 func (*EnumLabel) ProtoMessage() {}
 
 func (x *EnumLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[55]
+	mi := &file_catalog_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5452,7 +5553,7 @@ func (x *EnumLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnumLabel.ProtoReflect.Descriptor instead.
 func (*EnumLabel) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{55}
+	return file_catalog_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *EnumLabel) GetOid() uint32 {
@@ -5517,7 +5618,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_catalog_proto_msgTypes[56]
+	mi := &file_catalog_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5529,7 +5630,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[56]
+	mi := &file_catalog_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5542,7 +5643,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{56}
+	return file_catalog_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Function) GetOid() uint32 {
@@ -5734,7 +5835,7 @@ type Argument struct {
 
 func (x *Argument) Reset() {
 	*x = Argument{}
-	mi := &file_catalog_proto_msgTypes[57]
+	mi := &file_catalog_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5746,7 +5847,7 @@ func (x *Argument) String() string {
 func (*Argument) ProtoMessage() {}
 
 func (x *Argument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[57]
+	mi := &file_catalog_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5759,7 +5860,7 @@ func (x *Argument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Argument.ProtoReflect.Descriptor instead.
 func (*Argument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{57}
+	return file_catalog_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Argument) GetName() string {
@@ -5808,7 +5909,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_catalog_proto_msgTypes[58]
+	mi := &file_catalog_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5820,7 +5921,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[58]
+	mi := &file_catalog_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5833,7 +5934,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{58}
+	return file_catalog_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Statistics) GetTable() uint32 {
@@ -6357,7 +6458,7 @@ const file_catalog_proto_rawDesc = "" +
 	"statistics\x12)\n" +
 	"\x04type\x18\r \x01(\v2\x13.sherd.catalog.TypeH\x00R\x04type\x125\n" +
 	"\bfunction\x18\x0e \x01(\v2\x17.sherd.catalog.FunctionH\x00R\bfunctionB\x06\n" +
-	"\x04kind\"\xb2\x02\n" +
+	"\x04kind\"\xec\x02\n" +
 	"\x04Type\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -6369,7 +6470,18 @@ const file_catalog_proto_rawDesc = "" +
 	"\x06labels\x18\b \x03(\v2\x18.sherd.catalog.EnumLabelR\x06labels\x12-\n" +
 	"\x06domain\x18\t \x01(\v2\x15.sherd.catalog.DomainR\x06domain\x12+\n" +
 	"\x03acl\x18\n" +
-	" \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\"\xba\x01\n" +
+	" \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\x128\n" +
+	"\n" +
+	"attributes\x18\v \x03(\v2\x18.sherd.catalog.AttributeR\n" +
+	"attributes\"\xb5\x01\n" +
+	"\tAttribute\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\rR\x04type\x12\x16\n" +
+	"\x06typmod\x18\x04 \x01(\x11R\x06typmod\x12\x1c\n" +
+	"\tcollation\x18\x05 \x01(\rR\tcollation\x12\x18\n" +
+	"\adropped\x18\x06 \x01(\bR\adropped\x12\x18\n" +
+	"\acomment\x18\a \x01(\tR\acomment\"\xba\x01\n" +
 	"\x06Domain\x12\x12\n" +
 	"\x04base\x18\x01 \x01(\rR\x04base\x12\x16\n" +
 	"\x06typmod\x18\x02 \x01(\x11R\x06typmod\x12\x1c\n" +
@@ -6434,7 +6546,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),              // 0: sherd.catalog.Entry
 	(*Prepare)(nil),            // 1: sherd.catalog.Prepare
@@ -6490,18 +6602,19 @@ var file_catalog_proto_goTypes = []any{
 	(*IDCounter)(nil),          // 51: sherd.catalog.IDCounter
 	(*Object)(nil),             // 52: sherd.catalog.Object
 	(*Type)(nil),               // 53: sherd.catalog.Type
-	(*Domain)(nil),             // 54: sherd.catalog.Domain
-	(*EnumLabel)(nil),          // 55: sherd.catalog.EnumLabel
-	(*Function)(nil),           // 56: sherd.catalog.Function
-	(*Argument)(nil),           // 57: sherd.catalog.Argument
-	(*Statistics)(nil),         // 58: sherd.catalog.Statistics
-	nil,                        // 59: sherd.catalog.Cluster.SettingsEntry
-	nil,                        // 60: sherd.catalog.Database.SettingsEntry
-	nil,                        // 61: sherd.catalog.Table.OptionsEntry
-	nil,                        // 62: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                        // 63: sherd.catalog.Index.OptionsEntry
-	nil,                        // 64: sherd.catalog.Role.SettingsEntry
-	nil,                        // 65: sherd.catalog.Node.LabelsEntry
+	(*Attribute)(nil),          // 54: sherd.catalog.Attribute
+	(*Domain)(nil),             // 55: sherd.catalog.Domain
+	(*EnumLabel)(nil),          // 56: sherd.catalog.EnumLabel
+	(*Function)(nil),           // 57: sherd.catalog.Function
+	(*Argument)(nil),           // 58: sherd.catalog.Argument
+	(*Statistics)(nil),         // 59: sherd.catalog.Statistics
+	nil,                        // 60: sherd.catalog.Cluster.SettingsEntry
+	nil,                        // 61: sherd.catalog.Database.SettingsEntry
+	nil,                        // 62: sherd.catalog.Table.OptionsEntry
+	nil,                        // 63: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                        // 64: sherd.catalog.Index.OptionsEntry
+	nil,                        // 65: sherd.catalog.Role.SettingsEntry
+	nil,                        // 66: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -6516,10 +6629,10 @@ var file_catalog_proto_depIdxs = []int32{
 	52, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	59, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	60, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	20, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	21, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	60, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	61, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	19, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	18, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	13, // 18: sherd.catalog.Database.acl:type_name -> sherd.catalog.AccessList
@@ -6533,8 +6646,8 @@ var file_catalog_proto_depIdxs = []int32{
 	34, // 26: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
 	35, // 27: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
 	37, // 28: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	61, // 29: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	62, // 30: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	62, // 29: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	63, // 30: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
 	33, // 31: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
 	29, // 32: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
 	32, // 33: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
@@ -6548,10 +6661,10 @@ var file_catalog_proto_depIdxs = []int32{
 	31, // 41: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
 	13, // 42: sherd.catalog.Column.acl:type_name -> sherd.catalog.AccessList
 	36, // 43: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	63, // 44: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	64, // 45: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	64, // 44: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	65, // 45: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
 	17, // 46: sherd.catalog.Role.member_of:type_name -> sherd.catalog.Membership
-	65, // 47: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	66, // 47: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
 	46, // 48: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
 	45, // 49: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
 	44, // 50: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
@@ -6573,21 +6686,22 @@ var file_catalog_proto_depIdxs = []int32{
 	40, // 66: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
 	41, // 67: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
 	48, // 68: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	58, // 69: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	59, // 69: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
 	53, // 70: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
-	56, // 71: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
-	55, // 72: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
-	54, // 73: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
+	57, // 71: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
+	56, // 72: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
+	55, // 73: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
 	13, // 74: sherd.catalog.Type.acl:type_name -> sherd.catalog.AccessList
-	35, // 75: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
-	57, // 76: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
-	27, // 77: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
-	13, // 78: sherd.catalog.Function.acl:type_name -> sherd.catalog.AccessList
-	79, // [79:79] is the sub-list for method output_type
-	79, // [79:79] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	54, // 75: sherd.catalog.Type.attributes:type_name -> sherd.catalog.Attribute
+	35, // 76: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
+	58, // 77: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
+	27, // 78: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
+	13, // 79: sherd.catalog.Function.acl:type_name -> sherd.catalog.AccessList
+	80, // [80:80] is the sub-list for method output_type
+	80, // [80:80] is the sub-list for method input_type
+	80, // [80:80] is the sub-list for extension type_name
+	80, // [80:80] is the sub-list for extension extendee
+	0,  // [0:80] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -6629,7 +6743,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   66,
+			NumMessages:   67,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

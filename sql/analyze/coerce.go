@@ -145,7 +145,10 @@ func (s *scope) coerce(e query.Expr, target types.OID, typmod int32, ctx coercio
 		}
 	}
 	if isComposite(in) && target == types.Record || target == types.RecordArray && isComposite(elementOf(in)) {
-		return &query.Relabel{T: query.Of(target), Arg: e, Cast: ctx.mark()}, nil
+		return e, nil // as in PostgreSQL, it keeps its type
+	}
+	if in == types.Record && types.IsComposite(target) {
+		return coerceRow(s, e, target, ctx, loc)
 	}
 	path, fn := findPath(target, in, ctx)
 	switch path {

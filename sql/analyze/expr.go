@@ -194,7 +194,7 @@ func (s *scope) typeCast(c *pg_query.TypeCast) (query.Expr, error) {
 	}
 	if pgerr.Is(err, pgerr.UndefinedObject) || pgerr.Is(err, pgerr.FeatureNotSupported) {
 		if table := s.rowTypeOf(c.TypeName); table != nil {
-			e, err := s.rowCast(c, liveColumns(columnsOfTable(table)))
+			e, err := castTo(s, c, rowType(table), -1)
 			if err == nil && s.ctx.Form {
 				e = &query.Written{Arg: e, Kind: query.WrittenRowType, Row: table.OID}
 			}
@@ -204,6 +204,11 @@ func (s *scope) typeCast(c *pg_query.TypeCast) (query.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	return castTo(s, c, target, typmod)
+}
+
+func castTo(s *scope, c *pg_query.TypeCast, target types.OID, typmod int32) (query.Expr, error) {
+	var err error
 	var arg query.Expr
 	if a := c.Arg.GetAArrayExpr(); a != nil && isArray(target) {
 		arg, err = s.array(a, target, elementOf(target), typmod)

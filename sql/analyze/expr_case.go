@@ -236,7 +236,7 @@ func (s *scope) row(r *pg_query.RowExpr) (query.Expr, error) {
 			return nil, err
 		}
 		if e.Type() == types.Unknown {
-			if e, err = s.coerce(e, types.Text, -1, implicit, location(n)); err != nil {
+			if e, err = asText(s, e, location(n)); err != nil {
 				return nil, err
 			}
 		}

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"fmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -161,14 +163,20 @@ func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) 
 		return nil, s.errorf(loc, pgerr.WrongObjectType,
 			"column notation .%s applied to type %s, which is not a composite type", name, s.ctx.name(e.Type()))
 	}
+	numbers := attributeNumbers(s.ctx, e.Type())
 	for i, c := range columns {
-		if c.Name != name || c.Dropped {
+		if c.Dropped || c.Name != name && !(i < len(numbers) &&
+			name == fmt.Sprintf("#%d.%d", baseType(e.Type()), numbers[i])) {
 			continue
 		}
 		if exprs != nil {
 			return exprs[i], nil
 		}
-		return &query.Field{T: query.T{OID: c.Type, Mod: c.Typmod}, Arg: e, N: i, Name: name}, nil
+		f := &query.Field{T: query.T{OID: c.Type, Mod: c.Typmod}, Arg: e, N: i, Name: c.Name}
+		if i < len(numbers) {
+			f.Attribute = int(numbers[i])
+		}
+		return f, nil
 	}
 	if e.Type() == types.Record {
 		return nil, s.errorf(loc, pgerr.UndefinedColumn, "could not identify column %q in record data type", name)
@@ -179,6 +187,10 @@ func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) 
 // rowColumns returns the columns of a row value as far as they are known, and expressions for them
 // if they need not be extracted from the value.
 func (s *scope) rowColumns(e query.Expr) ([]query.Column, []query.Expr) {
+	row, _ := query.Unwritten(e).(*query.Row)
+	if columns := columnsOfType(s.ctx, e.Type()); columns != nil && row == nil {
+		return columns, nil
+	}
 	switch v := query.Unwritten(e).(type) {
 	case *query.Row:
 		columns := make([]query.Column, len(v.Fields))

@@ -12,6 +12,7 @@ import (
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 func (s *scope) addRel(r *query.Rel) int {
@@ -184,6 +185,9 @@ func (s *scope) relation(rv *pg_query.RangeVar) (*query.Rel, string, error) {
 		case r != nil:
 			return &query.Rel{Kind: query.RelSystem, System: schema + "." + r.Name, SchemaName: schema,
 				Columns: columnsOfSystem(r)}, schema, nil
+		case types.IsComposite(userTypeIn(s.ctx, schema, rv.Relname)):
+			return nil, "", s.errorf(rv.Location, pgerr.WrongObjectType, "cannot open relation %q", rv.Relname).
+				WithDetail("This operation is not supported for composite types.")
 		}
 	}
 	e := s.errorf(rv.Location, pgerr.UndefinedTable, "relation %q does not exist", shown)

@@ -248,7 +248,7 @@ func strict(e query.Expr) bool {
 		case *query.ArrayOp:
 			return !n.Proc.Strict
 		case *query.Const, *query.Param, *query.Var, *query.Relabel, *query.CoerceIO, *query.Not, *query.Element,
-			*query.ArrayCoerce:
+			*query.ArrayCoerce, *query.RowCoerce:
 			return false
 		case *query.Subscript:
 			return n.Assign != nil

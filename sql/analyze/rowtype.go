@@ -11,11 +11,12 @@ import (
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/sql/usertype"
 )
 
-// The row types of tables. Their values are records whose columns follow from the expression. NULL
-// and ROW(…) can be cast to the type of a table, as jsonb_populate_record and similar functions
-// need; there are no columns of a row type and no arrays.
+// Rows. Values of composite types have the columns of the type; those of type record have columns as
+// far as they follow from the expression. The row types of tables are composite types, but there are no
+// columns of them and no arrays.
 
 // rowTypeOf returns the table whose row type has this name, nil if there is none.
 func (s *scope) rowTypeOf(t *pg_query.TypeName) *catalog.Table {
@@ -64,51 +65,115 @@ func liveColumns(columns []query.Column) []query.Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c query.Column) bool { return c.Dropped })
 }
 
-// rowCast is a cast to the row type of a table.
-func (s *scope) rowCast(c *pg_query.TypeCast, columns []query.Column) (query.Expr, error) {
-	name := nodeStrings(c.TypeName.Names)
-	arg, err := s.expr(c.Arg)
-	if err != nil {
-		return nil, err
+// columnsOfType returns the columns of the values of a composite type; nil for other types.
+func columnsOfType(ctx *Context, oid types.OID) []query.Column {
+	if ctx.Catalog == nil || !types.IsComposite(oid) {
+		return nil
 	}
-	switch e := arg.(type) {
-	case *query.Const:
-		if e.Value.IsNull() {
-			return &query.Const{T: query.Of(types.Record), Pos: e.Pos, Columns: columns}, nil
-		}
-	case *query.Row:
-		if c.Arg.GetRowExpr() != nil {
-			return s.rowOf(e, columns, name[len(name)-1], c.Location)
-		}
+	var out []query.Column
+	for _, a := range usertype.Attributes(ctx.Catalog, oid) {
+		out = append(out, query.Column{Name: a.Name, Type: a.Type, Typmod: a.Typmod})
 	}
-	return nil, s.unsupported(c.TypeName.Location, "a cast of this expression to the row type %q is not supported yet",
-		name[len(name)-1]).
-		WithHint("NULL and ROW(…) can be cast to the row type of a table.")
+	return out
 }
 
-// rowOf converts ROW(…) to a row of columns, each field cast to its type.
-func (s *scope) rowOf(e *query.Row, columns []query.Column, name string, loc int32) (query.Expr, error) {
-	if len(e.Fields) != len(columns) {
-		few := "Input has too few columns."
-		if len(e.Fields) > len(columns) {
-			few = "Input has too many columns."
+// asText returns a field of ROW(…) that has no type as text, which it is unless the row becomes one of a
+// composite type.
+func asText(s *scope, e query.Expr, loc int32) (query.Expr, error) {
+	out, err := s.coerce(e, types.Text, -1, implicit, loc)
+	if err == nil {
+		if s.untyped == nil {
+			s.untyped = map[query.Expr]query.Expr{}
 		}
-		return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type record to %s", name).WithDetail("%s", few)
+		s.untyped[out] = e
 	}
-	out := &query.Row{T: query.Of(types.Record)}
-	for i, f := range e.Fields {
-		to := columns[i]
-		field, err := s.coerceTo(f, to.Type, to.Typmod, explicit, loc)
+	return out, err
+}
+
+// untype returns a field as it was before asText.
+func untype(s *scope, was query.Expr) query.Expr {
+	if p, ok := was.(*query.Param); ok && s.params[p.N-1] == types.Text {
+		s.params[p.N-1] = types.Unknown
+	}
+	return was
+}
+
+// attributeNumbers returns the numbers of the columns of a composite type.
+func attributeNumbers(ctx *Context, oid types.OID) (out []int16) {
+	if ctx.Catalog == nil || !types.IsComposite(oid) {
+		return nil
+	}
+	if t := catalog.TypeByOID(ctx.Catalog, catalog.TypeNumber(oid)); t != nil {
+		for _, a := range t.Live() {
+			out = append(out, a.Number)
+		}
+		return out
+	}
+	if t := ctx.Catalog.Table(catalog.TypeNumber(oid)); t != nil {
+		for i := range t.Columns {
+			if !t.Columns[i].Dropped {
+				out = append(out, t.Columns[i].AttNum)
+			}
+		}
+	}
+	return out
+}
+
+// rowType returns the OID of a table's row type.
+func rowType(t *catalog.Table) types.OID { return types.RowTypeOf(t.OID) }
+
+// coerceRow is coerce_record_to_complex: it converts a row to a composite type, field by field.
+func coerceRow(s *scope, e query.Expr, target types.OID, ctx coercion, loc int32) (query.Expr, error) {
+	fail := func(detail string, args ...any) error {
+		err := s.errorf(loc, pgerr.CannotCoerce, "cannot cast type %s to %s", s.ctx.name(e.Type()), s.ctx.name(target))
+		if detail != "" {
+			err.WithDetail(detail, args...)
+		}
+		return err
+	}
+	columns := columnsOfType(s.ctx, target)
+	from, fields := s.rowColumns(e)
+	from = liveColumns(from)
+	literal, _ := e.(*query.Row)
+	if literal == nil {
+		if from == nil {
+			return nil, fail("")
+		}
+		fields = make([]query.Expr, len(from))
+		row := &query.Element{T: query.Of(e.Type())}
+		for i, c := range from {
+			fields[i] = &query.Field{T: query.T{OID: c.Type, Mod: c.Typmod}, Arg: row, N: i, Name: c.Name}
+		}
+	}
+	kept := s.ctx.Stored || s.ctx.Env == nil // an expression of the catalog
+	for kept && len(fields) < len(columns) { // attributes were added since
+		fields = append(fields, &query.Const{T: query.Of(types.Unknown)})
+	}
+	out := &query.Row{T: query.Of(target), Implicit: ctx != explicit}
+	for i, c := range columns {
+		if i >= len(fields) {
+			return nil, fail("Input has too few columns.")
+		}
+		if was := s.untyped[fields[i]]; was != nil {
+			fields[i] = untype(s, was)
+		}
+		f, err := s.coerceTo(fields[i], c.Type, c.Typmod, ctx, loc)
 		if err != nil {
 			return nil, err
 		}
-		if field == nil {
-			return nil, s.errorf(loc, pgerr.CannotCoerce, "cannot cast type record to %s", name).
-				WithDetail("Cannot cast type %s to %s in column %d.", s.ctx.name(f.Type()), s.ctx.name(to.Type), i+1)
+		if f == nil {
+			return nil, fail("Cannot cast type %s to %s in column %d.", s.ctx.name(fields[i].Type()),
+				s.ctx.name(c.Type), i+1)
 		}
-		out.Fields, out.Names = append(out.Fields, field), append(out.Names, to.Name)
+		out.Fields, out.Names = append(out.Fields, f), append(out.Names, c.Name)
 	}
-	return out, nil
+	if len(fields) > len(columns) {
+		return nil, fail("Input has too many columns.")
+	}
+	if literal != nil {
+		return out, nil
+	}
+	return &query.RowCoerce{T: query.Of(target), Arg: e, Row: out, Explicit: ctx == explicit}, nil
 }
 
 // populates are the functions whose result has the columns of their first argument.
@@ -120,6 +185,9 @@ func (s *scope) resultColumns(c *query.Call) {
 	if c.Type() == types.Record && slices.Contains(populates, c.Proc.Src) {
 		columns, _ := s.rowColumns(c.Args[0])
 		c.Columns = liveColumns(columns)
+	}
+	if types.IsComposite(c.Type()) {
+		c.Columns = columnsOfType(s.ctx, c.Type())
 	}
 	if c.Proc.Language != "" && c.Type() == types.Record {
 		f := catalog.FunctionByOID(s.ctx.Catalog, c.Proc.OID)
@@ -162,6 +230,9 @@ func VariableType(ctx *Context, text string) (types.OID, int32, []query.Column, 
 		return c.Type, c.Typmod, nil, nil
 	}
 	oid, typmod, err := s.typeName(name)
+	if err == nil && types.IsComposite(oid) {
+		return types.Record, -1, columnsOfType(ctx, oid), nil
+	}
 	if pgerr.Is(err, pgerr.UndefinedObject) || pgerr.Is(err, pgerr.FeatureNotSupported) {
 		if table := s.rowTypeOf(name); table != nil {
 			return types.Record, -1, liveColumns(columnsOfTable(table)), nil

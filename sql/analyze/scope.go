@@ -57,8 +57,9 @@ type state struct {
 	noParams bool        // of stored expressions
 	depth    int         // of nested expressions and queries
 	locs     locations
-	literals Literals       // nil: they are not wanted
-	current  []*query.Param // parameters of WHERE CURRENT OF, numbered after all others
+	untyped  map[query.Expr]query.Expr // fields of ROW(…) that were literals or parameters without a type
+	literals Literals                  // nil: they are not wanted
+	current  []*query.Param            // parameters of WHERE CURRENT OF, numbered after all others
 	currents []query.Current
 	views    []catalog.OID          // whose queries are being analyzed
 	inlining []catalog.OID          // functions whose bodies are being analyzed

@@ -245,9 +245,10 @@ func volatility(e query.Expr, over []query.Column) byte {
 }
 
 // hasLabels reports whether the texts of values of a type may change, because values of an enum can be
-// renamed.
+// renamed, also those in rows.
 func hasLabels(t types.OID) bool {
-	return types.IsEnum(t) || types.IsEnum(types.ElemOf(t))
+	of := func(t types.OID) bool { return types.IsEnum(t) || types.IsComposite(t) }
+	return of(t) || of(types.ElemOf(t))
 }
 
 // tableExprs are the analyzed expressions of one version of a table; columns are Var{Rel: 0}.

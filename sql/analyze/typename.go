@@ -40,14 +40,22 @@ func typeIn(ctx *Context, schema, name string) *pgcatalog.Type {
 	if t := pgcatalog.TypeByName(schema, name); t != nil || ctx.Catalog == nil {
 		return t
 	}
-	if oid := usertype.Find(ctx.Catalog, ctx.Database, schema, name); oid != 0 {
+	if oid := userTypeIn(ctx, schema, name); oid != 0 {
 		return pgcatalog.TypeByOID(oid)
 	}
 	return nil
 }
 
-// storedValue analyzes a constant of an enum, or of an array of it, in a stored expression: its text
-// has ranks. ok is false for every other cast.
+// userTypeIn returns the type of a user that has a name in a schema, 0 if there is none.
+func userTypeIn(ctx *Context, schema, name string) types.OID {
+	if ctx.Catalog == nil {
+		return 0
+	}
+	return usertype.Find(ctx.Catalog, ctx.Database, schema, name)
+}
+
+// storedValue analyzes a constant of an enum or of a composite type, or of an array of it, in a stored
+// expression: its text has ranks. ok is false for every other cast.
 func storedValue(s *scope, c *pg_query.TypeCast) (e query.Expr, ok bool, err error) {
 	names := nodeStrings(c.TypeName.Names)
 	if len(names) != 2 || names[0] != "sherd" {
@@ -57,14 +65,20 @@ func storedValue(s *scope, c *pg_query.TypeCast) (e query.Expr, ok bool, err err
 	text, isText := c.Arg.GetAConst().GetVal().(*pg_query.A_Const_Sval)
 	n, perr := strconv.ParseUint(digits, 10, 32)
 	oid := types.OID(n)
-	if !found || !isText || perr != nil || !types.IsEnum(oid) {
+	if !found || !isText || perr != nil || !types.IsEnum(oid) && !types.IsComposite(oid) {
 		return nil, false, nil
 	}
 	if len(c.TypeName.ArrayBounds) > 0 {
 		oid = types.ArrayTypeOf(oid)
 	}
-	v, err := types.Input(oid, -1, text.Sval.Sval, types.StoredEnv)
-	if err == nil {
+	env := types.StoredEnv
+	if !types.IsEnum(oid) && s.ctx.Catalog != nil {
+		env = types.StoredRows(func(oid types.OID) ([]types.Attribute, error) {
+			return usertype.Attributes(s.ctx.Catalog, oid), nil
+		})
+	}
+	v, err := types.Input(oid, -1, text.Sval.Sval, env)
+	if err == nil && types.KindOf(types.OID(n)) == types.KindEnum {
 		err = checkRanks(s.ctx, oid, v)
 	}
 	if err != nil {

@@ -62,12 +62,15 @@ func jsonNumber(typ uint32, d types.Datum, env *types.Env) (s string, ok bool) {
 // fieldNames returns the names of a record's fields: those stored in it, those of its type if the
 // type is named, or f1, f2 …
 func (c *Ctx) fieldNames(typ uint32, r *types.RecordValue) []string {
-	if names := r.Names(); len(names) == r.Len() {
+	var columns []Column
+	if types.IsComposite(typ) {
+		columns, _ = c.columnsOf(typ)
+	}
+	if names := r.Names(); columns == nil && len(names) == r.Len() {
 		return names
 	}
-	var columns []Column
-	if typ != types.Record && c.Session != nil {
-		columns, _ = c.Session.RelationColumns(typ)
+	if columns == nil && typ != types.Record {
+		columns, _ = c.columnsOf(typ)
 	}
 	names := make([]string, r.Len())
 	for i := range names {

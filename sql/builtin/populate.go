@@ -32,14 +32,27 @@ func (c *Ctx) resultColumns(typ uint32) ([]Column, error) {
 	if len(c.Columns) > 0 {
 		return c.Columns, nil
 	}
-	if c.Session != nil {
-		if columns, ok := c.Session.RelationColumns(typ); ok {
-			return columns, nil
-		}
+	if columns, ok := c.columnsOf(typ); ok {
+		return columns, nil
 	}
 	return nil, pgerr.New(pgerr.FeatureNotSupported, "could not determine row type for result of %s", "this function").
 		WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column " +
 			"definition list.")
+}
+
+// columnsOf returns the columns of a composite type; ok is false for other types.
+func (c *Ctx) columnsOf(typ uint32) (columns []Column, ok bool) {
+	if types.IsComposite(typ) && c.Env != nil && c.Env.Attributes != nil {
+		list, err := c.Env.Attributes(typ)
+		for _, a := range list {
+			columns = append(columns, Column{Name: a.Name, Type: a.Type, Typmod: a.Typmod})
+		}
+		return columns, err == nil
+	}
+	if c.Session != nil {
+		return c.Session.RelationColumns(typ)
+	}
+	return nil, false
 }
 
 // populateRecord is not strict: with a null base, missing fields are null; with a null document,
@@ -62,13 +75,17 @@ func (c *Ctx) recordOf(a []types.Datum, i int, base types.Datum) (types.Datum, e
 	if err != nil {
 		return types.Null, err
 	}
-	return newRecord(columns, row), nil
+	return newRecord(c.RetType, columns, row), nil
 }
 
-func newRecord(columns []Column, row []types.Datum) types.Datum {
+// newRecord returns a row of a type. Values of composite types have no names.
+func newRecord(typ uint32, columns []Column, row []types.Datum) types.Datum {
 	oids := make([]uint32, len(columns))
 	for i, col := range columns {
 		oids[i] = col.Type
+	}
+	if types.IsComposite(typ) {
+		return types.NewRecord(oids, row)
 	}
 	names := make([]string, len(columns))
 	for i, col := range columns {
@@ -132,13 +149,13 @@ func (c *Ctx) fromJSON(typ uint32, typmod int32, v populateSource) (types.Datum,
 		return types.NewText(v.json()), nil
 	case types.IsArray(typ) && v.kind() == '[':
 		return c.arrayFromJSON(types.ElemOf(typ), typmod, v)
-	case v.kind() == '{' && types.KindOf(typ) != types.KindText && c.Session != nil:
-		if columns, ok := c.Session.RelationColumns(typ); ok {
+	case v.kind() == '{' && types.KindOf(typ) != types.KindText:
+		if columns, ok := c.columnsOf(typ); ok {
 			row, err := c.fill(columns, v, types.Null)
 			if err != nil {
 				return types.Null, err
 			}
-			return newRecord(columns, row), nil
+			return newRecord(typ, columns, row), nil
 		}
 	}
 	if types.IsArray(typ) && v.kind() != '"' {

@@ -230,6 +230,7 @@ func rowless(es ...query.Expr) bool {
 		if query.Contains(e, func(x query.Expr) bool {
 			switch x := x.(type) {
 			case *query.Const, *query.Param, *query.Relabel, *query.CoerceIO, *query.Array, *query.ArrayCoerce,
+				*query.RowCoerce,
 				*query.Element:
 			case *query.Call:
 				return x.Proc.Volatility == 'v' || x.Proc.RetSet || builtin.PlaceOf(x.Proc) != builtin.Anywhere

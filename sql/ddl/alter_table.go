@@ -22,6 +22,9 @@ func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
 		n.Objtype == pg_query.ObjectType_OBJECT_TABLE && isView(&change{runner: r, view: r.View()}, n.Relation) {
 		return alterView(r, n)
 	}
+	if n.Objtype == pg_query.ObjectType_OBJECT_TYPE {
+		return alterComposite(r, n)
+	}
 	if n.Objtype != pg_query.ObjectType_OBJECT_TABLE {
 		return r.alterOther(n)
 	}

@@ -336,7 +336,7 @@ func (d *draft) putRestored() error {
 		d.t.Columns[i].Missing = nil
 	}
 	// also without rows: callers that cannot wait for the table's users check it
-	d.rewrite = &Rewrite{Table: d.t.OID, Old: d.view, Exprs: d.restoring(), Judge: d.judged}
+	d.rewrites = append(d.rewrites, Rewrite{Table: d.t.OID, Old: d.view, Exprs: d.restoring(), Judge: d.judged})
 	if !filled && !d.declaredInvalid {
 		d.t.PolicyValidated = d.t.Policy != nil && !d.t.Policy.Mutable
 	}

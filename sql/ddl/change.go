@@ -21,13 +21,13 @@ import (
 // a view.
 type change struct {
 	*runner
-	view    *catalog.View
-	ch      *catalog.Change
-	me      *catalog.Role
-	notices []*pgerr.Error
-	locked  []catalog.OID // tables that may be changed
-	taken   map[string]bool
-	rewrite *Rewrite // a rewrite of the rows, after the change
+	view     *catalog.View
+	ch       *catalog.Change
+	me       *catalog.Role
+	notices  []*pgerr.Error
+	locked   []catalog.OID // tables that may be changed
+	taken    map[string]bool
+	rewrites []Rewrite // of the rows of tables, after the change
 
 	proveLater []proof // keys to verify after the rewrite
 	fills      []fill
@@ -60,7 +60,7 @@ func (r *runner) update(f func(*change) error) error { return r.updateLocked(nil
 func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error {
 	var notices []*pgerr.Error
 	var fills []fill
-	var rewrite *Rewrite
+	var rewrites []Rewrite
 	var proofs []proof
 	err := r.Change(r.ctx, func(v *catalog.View, ch *catalog.Change) error {
 		c := &change{runner: r, view: v, ch: ch, locked: locked, taken: map[string]bool{}}
@@ -68,14 +68,16 @@ func (r *runner) updateLocked(locked []catalog.OID, f func(*change) error) error
 			return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", r.Role)
 		}
 		err := f(c)
-		notices, fills, rewrite, proofs = c.notices, c.fills, c.rewrite, c.proveLater
+		notices, fills, rewrites, proofs = c.notices, c.fills, c.rewrites, c.proveLater
 		return err
 	})
 	if errors.Is(err, errMoved) {
 		return err
 	}
-	if err == nil && rewrite != nil {
-		err = r.rewriteTable(*rewrite)
+	for _, x := range rewrites {
+		if err == nil {
+			err = r.rewriteTable(x)
+		}
 	}
 	for _, x := range fills {
 		if err == nil {

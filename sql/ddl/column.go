@@ -81,7 +81,7 @@ func checkColumnType(name string, oid types.OID) error {
 		return pgerr.New(pgerr.InvalidTableDefinition, `column "%s" has pseudo-type %s`, name,
 			pgcatalog.FormatType(oid, -1))
 	}
-	if k := types.KindOf(oid); p == nil || k == types.KindNull || k == types.KindRecord && p.Kind == 'c' {
+	if k := types.KindOf(oid); p == nil || k == types.KindNull {
 		return pgerr.Unsupported("columns of type %s are not supported yet", pgcatalog.FormatType(oid, -1)).
 			WithHint("Keep the value as text or in a jsonb document.")
 	}

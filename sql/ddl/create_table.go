@@ -26,6 +26,9 @@ func (r *runner) createTable(n *pg_query.CreateStmt) error {
 				c.noticeSkipped(relationExists(n.Relation.Relname))
 				return nil
 			}
+			if isComposite(c, schema.OID, n.Relation.Relname) {
+				return relationExists(n.Relation.Relname)
+			}
 			t, err := c.newTable(n, schema)
 			if err != nil {
 				return err

@@ -210,10 +210,19 @@ func domainToAlter(c *change, names []*pg_query.Node) (*catalog.Type, error) {
 
 // withDomains returns types and the domains over them.
 func withDomains(c *change, list []*catalog.Type) []*catalog.Type {
+	return typesOver(c, list, func(t *catalog.Type) bool { return t.Domain != nil })
+}
+
+// withTypes returns types, and the domains and composite types that use them.
+func withTypes(c *change, list []*catalog.Type) []*catalog.Type {
+	return typesOver(c, list, func(*catalog.Type) bool { return true })
+}
+
+func typesOver(c *change, list []*catalog.Type, include func(*catalog.Type) bool) []*catalog.Type {
 	out := slices.Clone(list)
 	for i := 0; i < len(out); i++ {
-		for _, x := range out[i].DomainsOver(c.view) {
-			if !slices.Contains(out, x) {
+		for _, x := range out[i].TypesOver(c.view) {
+			if include(x) && !slices.Contains(out, x) {
 				out = append(out, x)
 			}
 		}

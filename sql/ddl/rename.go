@@ -39,6 +39,8 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, renameRoutine(r, n)
 	case pg_query.ObjectType_OBJECT_TRIGGER:
 		return tag, true, renameTrigger(r, n)
+	case pg_query.ObjectType_OBJECT_ATTRIBUTE:
+		return "ALTER TYPE", true, renameAttribute(r, n)
 	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
 		return "ALTER DOMAIN", true, renameDomainConstraint(r, n)
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:

@@ -232,9 +232,7 @@ func PrefixTables(v *catalog.View, database catalog.OID) (out []catalog.OID) {
 func ChangePrefixes(ctx context.Context, e *Env, locked, rewritten, unvalidated []catalog.OID,
 	edit func(*catalog.Change) error) error {
 	r := &runner{Env: e, ctx: ctx}
-	var rewrites []Rewrite
-	err := r.updateLocked(locked, func(c *change) error {
-		rewrites = nil
+	return r.updateLocked(locked, func(c *change) error {
 		if err := edit(c.ch); err != nil {
 			return err
 		}
@@ -247,19 +245,9 @@ func ChangePrefixes(ctx context.Context, e *Env, locked, rewritten, unvalidated 
 				slices.Contains(unvalidated, oid)); err != nil {
 				return err
 			}
-			if c.rewrite != nil {
-				rewrites = append(rewrites, *c.rewrite)
-				c.rewrite = nil
-			}
 		}
 		return nil
 	})
-	for _, w := range rewrites {
-		if err == nil {
-			err = r.rewriteTable(w)
-		}
-	}
-	return err
 }
 
 // applyPrefixRules redefines a table by the changed rules.

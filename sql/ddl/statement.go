@@ -147,6 +147,8 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 		return "ALTER STATISTICS", true, alterStatistics(r, x.AlterStatsStmt)
 	case *pg_query.Node_CreateEnumStmt:
 		return "CREATE TYPE", true, createEnum(r, x.CreateEnumStmt)
+	case *pg_query.Node_CompositeTypeStmt:
+		return "CREATE TYPE", true, createComposite(r, x.CompositeTypeStmt)
 	case *pg_query.Node_CreateDomainStmt:
 		return "CREATE DOMAIN", true, createDomain(r, x.CreateDomainStmt)
 	case *pg_query.Node_AlterDomainStmt:

@@ -468,6 +468,12 @@ func dropTypes(r *runner, n *pg_query.DropStmt) error {
 		if err != nil {
 			return err
 		}
+		attributes := attributeUses(c, all)
+		if len(attributes) > 0 && n.Behavior == pg_query.DropBehavior_DROP_CASCADE {
+			return pgerr.Unsupported("DROP TYPE CASCADE does not drop attributes of composite types yet").
+				WithDetail("%s.", attributes[0]).WithHint("Use ALTER TYPE … DROP ATTRIBUTE first.")
+		}
+		lines = slices.Insert(lines, arrayLines(lines), attributes...)
 		what := "type " + formatType(c, list[0].TypeOID(), -1)
 		if err := c.cascade(what, len(list) > 1, lines, gone, n.Behavior); err != nil {
 			return err
@@ -480,6 +486,33 @@ func dropTypes(r *runner, n *pg_query.DropStmt) error {
 		}
 		return nil
 	})
+}
+
+// arrayLines returns how many messages at the begin are about array types.
+func arrayLines(lines []string) int {
+	n := slices.IndexFunc(lines, func(s string) bool { return !strings.HasSuffix(s, "[]") })
+	if n < 0 {
+		return len(lines)
+	}
+	return n
+}
+
+// attributeUses returns messages about the attributes of other composite types that have dropped types.
+func attributeUses(c *change, dropped []*catalog.Type) (lines []string) {
+	for _, t := range dropped {
+		for _, x := range t.TypesOver(c.view) {
+			if slices.Contains(dropped, x) {
+				continue
+			}
+			for _, a := range x.Live() {
+				if catalog.TypeNumber(a.Type) == t.OID {
+					lines = append(lines, "column "+a.Name+" of composite type "+formatType(c, x.TypeOID(), -1)+
+						" depends on type "+formatType(c, a.Type, -1))
+				}
+			}
+		}
+	}
+	return lines
 }
 
 // droppedUses returns what uses types, the domains over the first n of them included, and the messages

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
 
 // test writes tests and constructs with their own syntax.
@@ -59,6 +60,9 @@ func (d *deparser) test(e query.Expr) {
 		}
 	case *query.Row:
 		d.function("ROW", v.Fields)
+		if v.OID != types.Record && (!v.Implicit || numbered(d)) {
+			d.put("::", d.castName(v.OID, -1, false))
+		}
 	case *query.RowCompare:
 		d.put("(")
 		d.function("ROW", v.Left)
@@ -185,7 +189,11 @@ func (d *deparser) rest(e query.Expr) {
 	case *query.Field:
 		d.put("(")
 		d.expr(v.Arg, true)
-		d.put(").", quoteName(v.Name))
+		if t := types.BaseOf(v.Arg.Type()); numbered(d) && v.Attribute > 0 {
+			d.put(`)."#`, strconv.FormatUint(uint64(t), 10), ".", strconv.Itoa(v.Attribute), `"`)
+		} else {
+			d.put(").", quoteName(v.Name))
+		}
 	case *query.SQLValue:
 		d.put(strings.ToUpper(v.Name))
 		if v.Typmod() >= 0 {

@@ -56,6 +56,9 @@ type deparser struct {
 	rows    []string // names of the rows of variables outside of queries
 }
 
+// numbered reports whether types and attributes have their numbers as names, as in stored expressions.
+func numbered(d *deparser) bool { return d.env == nil || d.env.TypeOut == nil }
+
 func (d *deparser) put(parts ...string) {
 	for _, p := range parts {
 		d.buf = append(d.buf, p...)
@@ -118,6 +121,8 @@ func (d *deparser) expr(e query.Expr, implicitCasts bool) {
 	case *query.Relabel:
 		d.castOrArg(v, v.Arg, v.Cast != 'e', implicitCasts)
 	case *query.CoerceIO:
+		d.castOrArg(v, v.Arg, !v.Explicit, implicitCasts)
+	case *query.RowCoerce:
 		d.castOrArg(v, v.Arg, !v.Explicit, implicitCasts)
 	case *query.CoerceToDomain:
 		d.castOrArg(v, v.Arg, !v.Explicit, implicitCasts)

@@ -24,6 +24,8 @@ func simple(e, parent query.Expr) bool {
 		return simple(v.Arg, v)
 	case *query.CoerceToDomain:
 		return simple(v.Arg, v)
+	case *query.RowCoerce:
+		return simple(v.Arg, v)
 	case *query.Element:
 		return true
 	case *query.ArrayCoerce:

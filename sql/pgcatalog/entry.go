@@ -80,35 +80,48 @@ type Aggregate struct {
 	NumDirect int
 }
 
-// OIDs of enums and of their array types, as in package catalog.
+// OIDs of enums and of their array types, and of composite types and theirs, as in package catalog.
 const (
 	enumTypes   = 3 << 28
 	arrayOfEnum = 1 << 27
+	rowTypes    = 1 << 28
+	rowArrays   = 2 << 28
 )
 
 // storedName is what the names of users' types begin with in stored expressions.
 const storedName = "type_"
 
-// userType returns what is the same of all enums, or of their array types; nil for other types.
+// userType returns what is the same of all enums, of all composite types, or of their array types; nil
+// for other types.
 func userType(oid uint32) *Type {
-	if oid >= domains {
+	switch {
+	case oid >= domains:
 		return domainType(oid)
-	}
-	if oid>>28 != enumTypes>>28 {
-		return nil
-	}
-	if oid&arrayOfEnum != 0 {
-		elem := oid &^ arrayOfEnum
+	case oid>>28 == rowTypes>>28:
 		return &Type{
-			OID: oid, Name: "_" + storedName + strconv.FormatUint(uint64(elem), 10), Namespace: "sherd", Len: -1,
-			Kind: 'b', Category: 'A', Delim: ',', Elem: elem, Subscript: "array_subscript_handler", Input: "array_in",
-			Output: "array_out", Align: 'i', Storage: 'x',
+			OID: oid, Name: storedName + strconv.FormatUint(uint64(oid), 10), Namespace: "sherd", Len: -1, Kind: 'c',
+			Category: 'C', Delim: ',', RelID: oid &^ rowTypes, Array: oid ^ (rowTypes | rowArrays), Input: "record_in",
+			Output: "record_out", Align: 'd', Storage: 'x',
 		}
+	case oid>>28 == rowArrays>>28:
+		return arrayType(oid, oid^(rowTypes|rowArrays), 'd')
+	case oid>>28 != enumTypes>>28:
+		return nil
+	case oid&arrayOfEnum != 0:
+		return arrayType(oid, oid&^arrayOfEnum, 'i')
 	}
 	return &Type{
 		OID: oid, Name: storedName + strconv.FormatUint(uint64(oid), 10), Namespace: "sherd", Len: 4, ByVal: true,
 		Kind: 'e', Category: 'E', Delim: ',', Array: oid | arrayOfEnum, Input: "enum_in", Output: "enum_out",
 		Align: 'i', Storage: 'p',
+	}
+}
+
+func arrayType(oid, elem uint32, align byte) *Type {
+	return &Type{
+		OID: oid, Name: "_" + storedName + strconv.FormatUint(uint64(elem), 10), Namespace: "sherd", Len: -1,
+		Kind: 'b', Category: 'A', Delim: ',', Elem: elem, Subscript: "array_subscript_handler", Input: "array_in",
+		Output: "array_out", Align: align, Storage: 'x',
 	}
 }
 

@@ -100,6 +100,15 @@ type ArrayCoerce struct {
 	Elem Expr
 }
 
+// RowCoerce converts a row to a composite type. Row makes the value: ROW(…) of fields of an *Element,
+// which stands for the row.
+type RowCoerce struct {
+	T
+	Arg      Expr
+	Row      Expr
+	Explicit bool // written as a cast
+}
+
 // CoerceToDomain checks that a value of a domain's base type is one of the domain.
 type CoerceToDomain struct {
 	T
@@ -117,8 +126,8 @@ type DomainCheck struct {
 	Expr Expr
 }
 
-// Element stands for the element in ArrayCoerce.Elem, the operand in Case.Arg tests, the left row's
-// field in Quantified, and the value in DomainCheck.Expr.
+// Element stands for the element in ArrayCoerce.Elem, the row in RowCoerce.Row, the operand in Case.Arg
+// tests, the left row's field in Quantified, and the value in DomainCheck.Expr.
 type Element struct{ T }
 
 // And, Or and Not are three-valued logic over bool.
@@ -215,8 +224,9 @@ type Array struct {
 // Row is ROW(…).
 type Row struct {
 	T
-	Fields []Expr
-	Names  []string
+	Fields   []Expr
+	Names    []string
+	Implicit bool // of a composite type that is not written
 }
 
 // RowCompare compares rows with <, <=, >, >= (= and <> are expanded to And and Or). Procs are the
@@ -240,12 +250,14 @@ type Subscript struct {
 	Assign Expr
 }
 
-// Field is (record).name; N counts from 0.
+// Field is (record).name; N counts from 0. Attribute is the number of the attribute of a composite type,
+// by which stored expressions name it.
 type Field struct {
 	T
-	Arg  Expr
-	N    int
-	Name string
+	Arg       Expr
+	N         int
+	Name      string
+	Attribute int
 }
 
 // SubLinkKind is the form of a subquery expression.

@@ -59,6 +59,10 @@ func mapInputs(e Expr, one func(Expr) Expr, list func([]Expr) []Expr) Expr {
 		c := *n
 		c.Arg, c.Elem = one(n.Arg), one(n.Elem)
 		return &c
+	case *RowCoerce:
+		c := *n
+		c.Arg, c.Row = one(n.Arg), one(n.Row)
+		return &c
 	case *CoerceToDomain:
 		c := *n
 		c.Arg = one(n.Arg)

@@ -169,9 +169,7 @@ func (s *Session) Env() *types.Env {
 	source := &usertype.Source{
 		View: view, Database: s.database, Path: s.compiler.Path, Newest: usertype.NewestOf(s.node.Catalog),
 	}
-	if source.Any() {
-		source.Attach(&s.env.Env)
-	}
+	source.Attach(&s.env.Env)
 	if catalog.HasFunctions(view, s.database) {
 		s.env.FunctionOut = func(oid types.OID) string { return sysview.FunctionName(s.names(), oid) }
 	}

@@ -100,9 +100,7 @@ func (w *Worker) attachTypes() {
 	source := &usertype.Source{
 		View: w.view, Database: w.env.Database, Path: w.compiler.Path, Newest: usertype.NewestOf(w.env.Catalog),
 	}
-	if source.Any() {
-		source.Attach(w.values)
-	}
+	source.Attach(w.values)
 }
 
 // setNow makes a time that of now().

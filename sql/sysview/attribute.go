@@ -37,6 +37,9 @@ func fixedAttributes(b *builder) error {
 }
 
 func pgAttribute(b *builder) error {
+	if err := b.composites(func(t *catalog.Type) error { return compositeAttributes(b, t) }); err != nil {
+		return err
+	}
 	return b.relations(func(t *catalog.Table) error { return tableAttributes(b, t) })
 }
 
@@ -77,11 +80,15 @@ func tableAttributes(b *builder, t *catalog.Table) error {
 	return nil
 }
 
+// droppedName is the name of a dropped column or attribute.
+func droppedName(number int16) string {
+	return "........pg.dropped." + strconv.Itoa(int(number)) + "........"
+}
+
 func columnAttribute(b *builder, t *catalog.Table, c *catalog.Column) *record {
 	if c.Dropped {
-		name := "........pg.dropped." + strconv.Itoa(int(c.AttNum)) + "........"
-		return attribute(b, t.OID, name, c.Type, c.Typmod, c.AttNum).oid("atttypid", 0).bool("attisdropped", true).
-			int("attstattarget", 0)
+		return attribute(b, t.OID, droppedName(c.AttNum), c.Type, c.Typmod, c.AttNum).oid("atttypid", 0).
+			bool("attisdropped", true).int("attstattarget", 0)
 	}
 	r := attribute(b, t.OID, c.Name, c.Type, c.Typmod, c.AttNum).bool("attnotnull", c.NotNull).
 		oid("attcollation", collationOf(c)).int("attstattarget", int64(c.StatisticsTarget())).

@@ -113,6 +113,9 @@ func (e *Env) roleOrNumber(oid uint32) string {
 }
 
 func pgClass(b *builder) error {
+	if err := b.composites(func(t *catalog.Type) error { return compositeClass(b, t) }); err != nil {
+		return err
+	}
 	return b.relations(func(t *catalog.Table) error {
 		if t.Sequence != nil {
 			return sequenceClass(b, t)

@@ -102,7 +102,19 @@ func (n *Names) relationIn(schema, name string) uint32 {
 	case t != nil:
 		return t.OID
 	}
+	if c := catalog.TypeNamed(n.View, s.OID, name); c != nil && c.Kind == catalog.CompositeType {
+		return c.OID
+	}
 	return 0
+}
+
+// compositeOf returns the composite type of CREATE TYPE whose relation has an OID.
+func compositeOf(n *Names, oid uint32) *catalog.Type {
+	t := catalog.TypeByOID(n.View, oid)
+	if t == nil || t.Kind != catalog.CompositeType || t.Database != n.Database.OID {
+		return nil
+	}
+	return t
 }
 
 // table returns a table of the database.
@@ -130,6 +142,9 @@ func (n *Names) RelationName(oid uint32) (schema, name string, ok bool) {
 		name = t.Name
 	} else if owner, ix := n.index(oid); ix != nil {
 		t, name = owner, ix.Name
+	} else if c := compositeOf(n, oid); c != nil {
+		schema, _ = n.SchemaName(c.Schema)
+		return schema, c.Name, true
 	}
 	if t == nil {
 		return "", "", false

@@ -195,6 +195,13 @@ func (n *Names) ColumnNumber(relation uint32, name string) (int16, bool) {
 				return int16(i + 1), true
 			}
 		}
+	} else if x := compositeOf(n, relation); x != nil {
+		for _, a := range x.Live() {
+			if a.Name == name {
+				return a.Number, true
+			}
+		}
+		return 0, false
 	} else if t := n.table(relation); t == nil {
 		return 0, false
 	} else if c := t.Column(name); c != nil {

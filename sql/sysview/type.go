@@ -48,14 +48,23 @@ func (b *builder) userType(t *catalog.Type) error {
 	if t.Domain != nil {
 		return b.domainType(t)
 	}
-	row := b.typeRow(t, oid).text("typname", t.Name).int("typlen", 4).bool("typbyval", true).char("typtype", 'e').
-		acl("typacl", t.ACL).
-		char("typcategory", 'E').oid("typarray", types.ArrayTypeOf(oid)).oid("typinput", enumIn).
-		oid("typoutput", enumOut).oid("typreceive", enumRecv).oid("typsend", enumSend).char("typstorage", 'p')
+	row := b.typeRow(t, oid).text("typname", t.Name).acl("typacl", t.ACL).oid("typarray", types.ArrayTypeOf(oid))
+	align := byte('i')
+	if t.Kind == catalog.CompositeType {
+		align = 'd'
+		row.int("typlen", -1).char("typtype", 'c').char("typcategory", 'C').oid("typrelid", t.OID).
+			oid("typinput", recordIn).oid("typoutput", recordOut).oid("typreceive", recordRecv).
+			oid("typsend", recordSend).char("typstorage", 'x').char("typalign", align)
+	} else {
+		row.int("typlen", 4).bool("typbyval", true).char("typtype", 'e').char("typcategory", 'E').
+			oid("typinput", enumIn).oid("typoutput", enumOut).oid("typreceive", enumRecv).oid("typsend", enumSend).
+			char("typstorage", 'p')
+	}
 	if err := row.send(); err != nil {
 		return err
 	}
-	return b.typeRow(t, types.ArrayTypeOf(oid)).text("typname", usertype.ArrayName(b.env.View, t)).int("typlen", -1).
+	return b.typeRow(t, types.ArrayTypeOf(oid)).char("typalign", align).
+		text("typname", usertype.ArrayName(b.env.View, t)).int("typlen", -1).
 		char("typtype", 'b').char("typcategory", 'A').oid("typelem", oid).oid("typsubscript", arraySubscript).
 		oid("typinput", arrayIn).oid("typoutput", arrayOut).oid("typreceive", arrayRecv).oid("typsend", arraySend).
 		oid("typanalyze", arrayAnalyze).char("typstorage", 'x').send()
@@ -158,10 +167,52 @@ func typeEdges(t *catalog.Type) []edge {
 		}
 		return out
 	}
-	return []edge{
-		{from, object{namespaceClass, t.Schema, 0}, 'n'},
-		{object{typeClass, types.ArrayTypeOf(t.TypeOID()), 0}, from, 'i'},
+	array := edge{object{typeClass, types.ArrayTypeOf(t.TypeOID()), 0}, from, 'i'}
+	if t.Kind != catalog.CompositeType {
+		return []edge{{from, object{namespaceClass, t.Schema, 0}, 'n'}, array}
 	}
+	relation := object{relationClass, t.OID, 0}
+	out := []edge{{relation, object{namespaceClass, t.Schema, 0}, 'n'}, {from, relation, 'i'}, array}
+	for _, a := range t.Live() {
+		if catalog.TypeNumber(a.Type) != 0 {
+			out = append(out, edge{object{relationClass, t.OID, a.Number}, object{typeClass, a.Type, 0}, 'n'})
+		}
+	}
+	return out
+}
+
+// composites calls f for each composite type of CREATE TYPE.
+func (b *builder) composites(f func(t *catalog.Type) error) error {
+	for t := range catalog.TypesOf(b.env.View, b.env.Database.OID) {
+		if t.Kind != catalog.CompositeType {
+			continue
+		}
+		if err := f(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compositeClass(b *builder, t *catalog.Type) error {
+	return relation(b, t.OID, t.Name, t.Schema, t.Owner, 'c').oid("reltype", t.TypeOID()).
+		int("relnatts", int64(len(t.Attributes))).set("reltuples", types.NewFloat4(0)).send()
+}
+
+func compositeAttributes(b *builder, t *catalog.Type) error {
+	for _, a := range t.Attributes {
+		r := attribute(b, t.OID, a.Name, a.Type, a.Typmod, a.Number)
+		if a.Dropped {
+			r = attribute(b, t.OID, droppedName(a.Number), a.Type, a.Typmod, a.Number).oid("atttypid", 0).
+				bool("attisdropped", true).int("attstattarget", 0)
+		} else if a.Collation != 0 {
+			r.oid("attcollation", a.Collation)
+		}
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // typeUses returns the dependencies of a table on types of users: of its columns, and of their

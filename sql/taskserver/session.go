@@ -35,13 +35,12 @@ func newSession(asked *wire.Session, v *catalog.View, d *catalog.Database, env *
 func attachTypes(c *catalog.Catalog, v *catalog.View, d *catalog.Database, asked *wire.Session, env *types.Env) {
 	source := &usertype.Source{
 		View: v, Database: d.OID, Newest: usertype.NewestOf(c), Uncommitted: env.Uncommitted,
+		UncommittedRows: env.UncommittedRows,
 	}
 	if asked != nil {
 		source.Path = asked.Schemas
 	}
-	if source.Any() {
-		source.Attach(env)
-	}
+	source.Attach(env)
 }
 
 // SerialSequence implements builtin.DefinitionInfo.

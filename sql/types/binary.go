@@ -102,7 +102,7 @@ func (r *binReader) receive(oid OID) (Datum, error) {
 	case KindVoid:
 		return Datum{K: KindVoid}, nil
 	case KindRecord:
-		return r.record()
+		return r.record(oid)
 	case KindEnum:
 		s := r.rest()
 		if err := ValidateText(s); err != nil {
@@ -282,8 +282,41 @@ func (r *binReader) field(oid OID) (Datum, error) {
 	return d, nil
 }
 
-func (r *binReader) record() (Datum, error) {
-	return Null, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
+// record reads the number of fields, and type and value of each.
+func (r *binReader) record(oid OID) (Datum, error) {
+	if oid == Record {
+		return Null, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
+	}
+	attributes, err := r.env.orDefault().attributes(oid)
+	if err != nil {
+		return Null, err
+	}
+	n := r.int32()
+	if r.short {
+		return Null, nil
+	}
+	if int(n) != len(attributes) {
+		return Null, pgerr.New(pgerr.DatatypeMismatch, "wrong number of columns: %d, expected %d", n, len(attributes))
+	}
+	values := make([]Datum, n)
+	for i, a := range attributes {
+		got := r.uint32()
+		if r.short {
+			return Null, nil
+		}
+		if got != a.Type {
+			return Null, pgerr.New(pgerr.DatatypeMismatch,
+				"binary data has type %d (%s) instead of expected %d (%s) in record column %d",
+				got, r.env.typeName(got), a.Type, r.env.typeName(a.Type), i+1)
+		}
+		if values[i], err = r.field(a.Type); err == nil {
+			values[i], err = applyAttribute(a, values[i])
+		}
+		if err != nil {
+			return Null, err
+		}
+	}
+	return NewComposite(attributes, values), nil
 }
 
 // wireFloatNaN is C's NaN, whose payload differs from Go's.

@@ -32,9 +32,28 @@ func userType(oid OID) typeInfo {
 		return typeInfo{kind: KindEnum, array: oid | arrayOfEnum}
 	case IsEnum(oid &^ arrayOfEnum):
 		return typeInfo{kind: KindArray, elem: oid &^ arrayOfEnum}
+	case IsComposite(oid):
+		return typeInfo{kind: KindRecord, array: oid ^ rowTypeBits}
+	case oid>>28 == rowArrays>>28:
+		return typeInfo{kind: KindArray, elem: oid ^ rowTypeBits}
 	}
 	return typeInfo{}
 }
+
+// Composite types have OIDs of the same kind: those of CREATE TYPE, and the row types of tables. Their
+// values are records whose fields are those of the type, without names (record.go).
+const (
+	rowTypes    OID = 1 << 28
+	rowArrays   OID = 2 << 28
+	rowTypeBits     = rowTypes | rowArrays
+)
+
+// IsComposite reports whether a type is a composite type, but not record.
+func IsComposite(oid OID) bool { return oid>>28 == rowTypes>>28 }
+
+// RowTypeOf returns the OID of the composite type that has a number in the catalog, or of the row type
+// of the table that has it.
+func RowTypeOf(number OID) OID { return rowTypes | number }
 
 // Domains are types of users too. The OID of a domain has the built-in type that it is based on, so
 // values are those of that type; what restricts them is in the catalog.
@@ -113,6 +132,14 @@ var StoredEnv = &Env{
 		return string(rank), nil
 	},
 	EnumOut: func(dst []byte, _ OID, rank string) []byte { return hex.AppendEncode(dst, []byte(rank)) },
+}
+
+// StoredRows returns StoredEnv with the attributes of composite types. Rows that were stored before
+// attributes were added end with nulls.
+func StoredRows(attributes func(oid OID) ([]Attribute, error)) *Env {
+	e := *StoredEnv
+	e.Attributes, e.padRows = attributes, true
+	return &e
 }
 
 // InvalidRank returns the error for a rank that no value of the enum has.

@@ -73,10 +73,26 @@ func TestEnumOIDs(t *testing.T) {
 	if KindOf(array) != KindArray || IsEnum(array) || ElemOf(array) != oid || !IsArray(array) || ArrayTypeOf(array) != 0 {
 		t.Errorf("its array type %d is of kind %d, with elements of %d", array, KindOf(array), ElemOf(array))
 	}
-	for _, other := range []OID{0, Text, 16384, 1<<28 | 16384, 1<<29 | 16384, 1<<30 | 16384, 1<<31 | 16384} {
+	for _, other := range []OID{0, Text, 16384, 1<<30 | 16384, 1<<31 | 16384} {
 		if IsEnum(other) || other >= tableLimit && KindOf(other) != KindNull {
 			t.Errorf("%d is an enum, or of kind %d", other, KindOf(other))
 		}
+	}
+}
+
+// TestCompositeOIDs checks that the kinds of composite types and their array types follow from their OIDs.
+func TestCompositeOIDs(t *testing.T) {
+	oid := RowTypeOf(16384)
+	array := ArrayTypeOf(oid)
+	if KindOf(oid) != KindRecord || !IsComposite(oid) || IsEnum(oid) || ElemOf(oid) != 0 || IsArray(oid) {
+		t.Errorf("%d is of kind %d", oid, KindOf(oid))
+	}
+	if KindOf(array) != KindArray || IsComposite(array) || IsEnum(array) || ElemOf(array) != oid || !IsArray(array) ||
+		ArrayTypeOf(array) != 0 {
+		t.Errorf("its array type %d is of kind %d, with elements of %d", array, KindOf(array), ElemOf(array))
+	}
+	if array == oid || IsComposite(Record) {
+		t.Error("a type has the OID of another")
 	}
 }
 

@@ -62,6 +62,9 @@ type Env struct {
 	EnumOut func(dst []byte, oid OID, rank string) []byte
 	// EnumValues returns the values of an enum in order.
 	EnumValues func(oid OID) ([]EnumValue, error)
+	// Attributes returns the attributes of a composite type; if it is nil, texts are refused.
+	Attributes func(oid OID) ([]Attribute, error)
+	padRows    bool // accept rows with too few fields
 	// TypeOut returns the SQL name of a type of a user; if it is nil, types have the names of stored
 	// expressions.
 	TypeOut func(oid OID) string
@@ -70,6 +73,8 @@ type Env struct {
 	FunctionOut func(oid OID) string
 	// Uncommitted has the enums that the transaction has changed, for tasks on other nodes.
 	Uncommitted []Enum
+	// UncommittedRows has the composite types that the transaction has changed, for the same tasks.
+	UncommittedRows []Composite
 }
 
 var defaultEnv = &Env{}

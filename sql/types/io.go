@@ -86,6 +86,8 @@ func inputOther(oid OID, typmod int32, s string, env *Env) (Datum, error) {
 		return parseReg(oid, s, env)
 	case KindArray:
 		return parseArray(in.elem, typmod, s, env)
+	case KindRecord:
+		return parseComposite(oid, s, env)
 	}
 	return Null, noInput(oid)
 }

@@ -4,12 +4,14 @@ import (
 	"encoding/binary"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/types/composite"
 )
 
 // The flat form of a record (V2): fields(2) · type of each(4) · tuple, little endian. The row of a
 // table, subquery or function also has its column names: then the highest bit of the number of
 // fields is set, and length(2) · (length(2) · name) of each precede the tuple. The names become the
-// keys of to_jsonb wherever the value is used; comparison and hash ignore them.
+// keys of to_jsonb wherever the value is used; comparison and hash ignore them. Values of composite
+// types have no names, which are in the catalog: an attribute can be renamed.
 
 const (
 	namedRecord  = 1 << 15
@@ -198,4 +200,78 @@ func appendRecordField(dst, text []byte) []byte {
 		dst = append(dst, c)
 	}
 	return append(dst, '"')
+}
+
+// Attribute is an attribute of a composite type.
+type Attribute struct {
+	Name   string
+	Type   OID
+	Typmod int32
+}
+
+// Composite is the definition of a composite type.
+type Composite struct {
+	OID        OID
+	Name       string // as messages have it
+	Attributes []Attribute
+}
+
+// NewComposite returns the value of a composite type with these attributes.
+func NewComposite(attributes []Attribute, values []Datum) Datum {
+	of := make([]OID, len(attributes))
+	for i, a := range attributes {
+		of[i] = a.Type
+	}
+	return NewRecord(of, values)
+}
+
+func (e *Env) attributes(oid OID) ([]Attribute, error) {
+	if e.Attributes == nil {
+		return nil, pgerr.New(pgerr.InternalError, "values of type %d cannot be read without a catalog", oid)
+	}
+	return e.Attributes(oid)
+}
+
+func (e *Env) typeName(oid OID) string {
+	if e != nil && e.TypeOut != nil {
+		return e.TypeOut(oid)
+	}
+	return typeLabel(oid)
+}
+
+func malformedRecord(text, detail string) error {
+	return pgerr.New(pgerr.InvalidTextRepresentation, `malformed record literal: "%s"`, text).WithDetail("%s", detail)
+}
+
+// parseComposite parses the text form of a value of a composite type.
+func parseComposite(oid OID, text string, env *Env) (Datum, error) {
+	attributes, err := env.attributes(oid)
+	if err != nil {
+		return Null, err
+	}
+	fields, detail := composite.Split(text, len(attributes))
+	for n := len(attributes) - 1; n > 0 && env.padRows && detail == composite.TooFew; n-- {
+		fields, detail = composite.Split(text, n)
+	}
+	if detail != "" {
+		return Null, malformedRecord(text, detail)
+	}
+	values := make([]Datum, len(attributes))
+	for i, a := range attributes {
+		if i >= len(fields) || fields[i].Null {
+			continue
+		}
+		if values[i], err = Input(a.Type, a.Typmod, fields[i].Text, env); err != nil {
+			return Null, err
+		}
+	}
+	return NewComposite(attributes, values), nil
+}
+
+// applyAttribute applies the type modifier of an attribute to its value.
+func applyAttribute(a Attribute, d Datum) (Datum, error) {
+	if a.Typmod < 0 || d.IsNull() {
+		return d, nil
+	}
+	return ApplyTypmod(a.Type, a.Typmod, d, false)
 }

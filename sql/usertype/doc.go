@@ -1,5 +1,6 @@
-// Package usertype has the types that users define as statements see them: their names, and the
-// texts of the values of enums, by the definitions of one view of the catalog.
+// Package usertype has the types that users define as statements see them: their names, the texts of
+// the values of enums, and the attributes of composite types, by the definitions of one view of the
+// catalog.
 //
 // Values are stored as ranks (sql/types/enum.go). A Source translates between ranks and texts. It is
 // bound to one view, so goroutines may share it. A row may have a value that is newer than the view,

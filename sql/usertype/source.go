@@ -19,8 +19,9 @@ type Source struct {
 	Path     []string // search_path, "$user" replaced
 	// Newest returns the newest definitions; if it is nil, those of View are.
 	Newest func() *catalog.View
-	// Uncommitted lists types as a transaction on another node has defined them.
-	Uncommitted []types.Enum
+	// Uncommitted and UncommittedRows list types as a transaction on another node has defined them.
+	Uncommitted     []types.Enum
+	UncommittedRows []types.Composite
 }
 
 // newestTimeout bounds the wait for the newest definitions.
@@ -38,23 +39,56 @@ func NewestOf(c *catalog.Catalog) func() *catalog.View {
 // Attach makes env read and print values of the types.
 func (s *Source) Attach(env *types.Env) {
 	env.EnumIn, env.EnumOut, env.EnumValues, env.TypeOut = s.enumIn, s.enumOut, s.enumValues, s.Format
-	env.Uncommitted = nil
+	env.Attributes = s.attributes
+	env.Uncommitted, env.UncommittedRows = nil, nil
 	for _, t := range catalog.UncommittedTypes(s.View, s.Database) {
-		if t.Kind != catalog.EnumType {
-			continue // plans have the definitions of domains
-		}
 		oid := t.TypeOID()
-		env.Uncommitted = append(env.Uncommitted,
-			types.Enum{OID: oid, Name: s.Format(oid), Values: valuesOf(s.View, t)})
+		switch t.Kind { // plans have the definitions of domains
+		case catalog.EnumType:
+			env.Uncommitted = append(env.Uncommitted,
+				types.Enum{OID: oid, Name: s.Format(oid), Values: valuesOf(s.View, t)})
+		case catalog.CompositeType:
+			env.UncommittedRows = append(env.UncommittedRows,
+				types.Composite{OID: oid, Name: s.Format(oid), Attributes: Attributes(s.View, oid)})
+		}
 	}
 }
 
-// Any reports whether the database has types of users.
-func (s *Source) Any() bool {
-	for range catalog.TypesOf(s.View, s.Database) {
-		return true
+// Attributes returns the attributes of a composite type, or the columns of the table whose row type it
+// is, without dropped ones; nil if there is no such type.
+func Attributes(v *catalog.View, oid types.OID) []types.Attribute {
+	if !types.IsComposite(oid) {
+		return nil
 	}
-	return len(s.Uncommitted) > 0
+	out := []types.Attribute{}
+	if t := catalog.TypeByOID(v, catalog.TypeNumber(oid)); t != nil {
+		for _, a := range t.Live() {
+			out = append(out, types.Attribute{Name: a.Name, Type: a.Type, Typmod: a.Typmod})
+		}
+		return out
+	}
+	t := v.Table(catalog.TypeNumber(oid))
+	if t == nil {
+		return nil
+	}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; !c.Dropped {
+			out = append(out, types.Attribute{Name: c.Name, Type: c.Type, Typmod: c.Typmod})
+		}
+	}
+	return out
+}
+
+func (s *Source) attributes(oid types.OID) ([]types.Attribute, error) {
+	for i := range s.UncommittedRows {
+		if x := &s.UncommittedRows[i]; x.OID == oid {
+			return x.Attributes, nil
+		}
+	}
+	if list := Attributes(s.View, oid); list != nil {
+		return list, nil
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", oid)
 }
 
 func valuesOf(v *catalog.View, t *catalog.Type) []types.EnumValue {
@@ -144,6 +178,11 @@ func (s *Source) Format(oid types.OID) string {
 	if e := s.uncommitted(oid); e != nil {
 		return e.Name
 	}
+	for i := range s.UncommittedRows {
+		if x := &s.UncommittedRows[i]; x.OID == oid {
+			return x.Name
+		}
+	}
 	schema, name, ok := NameOf(s.View, oid)
 	if !ok {
 		return "???"
@@ -163,8 +202,8 @@ func (s *Source) visible(oid types.OID, name string) bool {
 		if found := Find(s.View, s.Database, schema, name); found != 0 {
 			return found == oid
 		}
-		if s.View.FindTable(s.Database, schema, name) != nil {
-			return false
+		if t := s.View.FindTable(s.Database, schema, name); t != nil {
+			return types.IsComposite(oid) && t.OID == catalog.TypeNumber(oid)
 		}
 	}
 	return false
@@ -193,13 +232,28 @@ func Find(v *catalog.View, database catalog.OID, schema, name string) types.OID 
 func NameOf(v *catalog.View, oid types.OID) (schema, name string, ok bool) {
 	t := catalog.TypeByOID(v, catalog.TypeNumber(oid))
 	if t == nil {
-		return "", "", false
+		return rowTypeName(v, oid)
 	}
 	if s := v.Schema(t.Schema); s != nil {
 		schema = s.Name
 	}
 	if types.IsArray(oid) && !types.IsDomain(oid) {
 		return schema, ArrayName(v, t), true
+	}
+	return schema, t.Name, true
+}
+
+// rowTypeName is NameOf of the row type of a table, or of its array type.
+func rowTypeName(v *catalog.View, oid types.OID) (schema, name string, ok bool) {
+	t := v.Table(catalog.TypeNumber(oid))
+	if t == nil || types.IsDomain(oid) {
+		return "", "", false
+	}
+	if s := v.Schema(t.Schema); s != nil {
+		schema = s.Name
+	}
+	if types.IsArray(oid) {
+		return schema, "_" + t.Name, true
 	}
 	return schema, t.Name, true
 }

@@ -94,6 +94,8 @@ func (k *Compiler) Expr(e query.Expr) (Eval, error) {
 		return k.coerceIO(n)
 	case *query.ArrayCoerce:
 		return k.arrayCoerce(n)
+	case *query.RowCoerce:
+		return k.rowCoerce(n)
 	case *query.CoerceToDomain:
 		return k.coerceToDomain(n)
 	case *query.And:

@@ -23,10 +23,29 @@ func (k *Compiler) row(n *query.Row) (Eval, error) {
 	}, nil
 }
 
+// rowCoerce converts a row to a composite type.
+func (k *Compiler) rowCoerce(n *query.RowCoerce) (Eval, error) {
+	f, err := k.Expr(n.Arg)
+	if err != nil {
+		return nil, err
+	}
+	to, err := k.Expr(n.Row)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *Ctx, row types.Row) (types.Datum, error) {
+		d, err := f(c, row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		return c.withElement(d, to, row)
+	}, nil
+}
+
 // rowNames returns the field names of a row: those of its columns; none for ROW(…), whose fields
-// are f1, f2 …
+// are f1, f2 …, and for values of composite types.
 func rowNames(n *query.Row) string {
-	if len(n.Names) != len(n.Fields) {
+	if n.OID != types.Record || len(n.Names) != len(n.Fields) {
 		return ""
 	}
 	for i, name := range n.Names {

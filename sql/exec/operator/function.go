@@ -44,7 +44,7 @@ func (k *Compiler) setCall(n *query.Call, columns []query.Column) (*setCall, err
 		strict: n.Proc.Strict,
 	}
 	s.fields = resultFields(n)
-	if n.Columns != nil {
+	if n.Columns != nil && n.Type() == types.Record {
 		s.names = recordNames(n.Columns)
 	}
 	k.Own(s)
@@ -274,7 +274,7 @@ func (k *Compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 		var err error
 		if call, ok := f.Call.(*query.Call); ok && call.Proc.RetSet {
 			it.set, err = k.setCall(call, f.Columns)
-		} else if ok && call.Type() == types.Record {
+		} else if ok && types.KindOf(call.Type()) == types.KindRecord {
 			it.scalar, err = k.RecordCall(call, f.Columns)
 		} else {
 			it.scalar, err = k.Expr(f.Call)

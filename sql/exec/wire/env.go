@@ -23,7 +23,7 @@ func AppendEnv(dst []byte, e *types.Env) []byte {
 	dst = appendBool(dst, e.LowFloatDigits)
 	dst = appendBool(dst, e.ByteaEscape)
 	dst = appendInt(dst, e.Now)
-	if len(e.Uncommitted) == 0 {
+	if len(e.Uncommitted)+len(e.UncommittedRows) == 0 {
 		return dst
 	}
 	dst = appendUint(dst, uint64(len(e.Uncommitted)))
@@ -34,11 +34,22 @@ func AppendEnv(dst []byte, e *types.Env) []byte {
 			dst = appendBool(appendText(appendText(dst, v.Rank), v.Text), v.Unsafe)
 		}
 	}
+	if len(e.UncommittedRows) == 0 {
+		return dst
+	}
+	dst = appendUint(dst, uint64(len(e.UncommittedRows)))
+	for i := range e.UncommittedRows {
+		x := &e.UncommittedRows[i]
+		dst = appendUint(appendText(appendUint(dst, uint64(x.OID)), x.Name), uint64(len(x.Attributes)))
+		for _, a := range x.Attributes {
+			dst = appendInt(appendUint(appendText(dst, a.Name), uint64(a.Type)), int64(a.Typmod))
+		}
+	}
 	return dst
 }
 
 // DecodeEnv decodes the output of AppendEnv. The caller has to set RegIn, RegOut and the functions of
-// enums.
+// types of users.
 func DecodeEnv(b []byte) (*types.Env, error) {
 	r := newReader(b, "settings of a session")
 	zone := r.text()
@@ -52,6 +63,9 @@ func DecodeEnv(b []byte) (*types.Env, error) {
 	}
 	if r.s != "" { // since there are types of users
 		e.Uncommitted = r.enums()
+	}
+	if r.s != "" { // since there are composite types
+		e.UncommittedRows = r.composites()
 	}
 	if err := r.end(); err != nil || zone == "" {
 		return e, err
@@ -70,6 +84,20 @@ func (r *reader) enums() []types.Enum {
 		x := types.Enum{OID: types.OID(r.upTo(math.MaxUint32)), Name: r.text()}
 		for range r.count() {
 			x.Values = append(x.Values, types.EnumValue{Rank: r.text(), Text: r.text(), Unsafe: r.bool()})
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func (r *reader) composites() []types.Composite {
+	var out []types.Composite
+	for range r.count() {
+		x := types.Composite{OID: types.OID(r.upTo(math.MaxUint32)), Name: r.text()}
+		for range r.count() {
+			x.Attributes = append(x.Attributes, types.Attribute{
+				Name: r.text(), Type: types.OID(r.upTo(math.MaxUint32)), Typmod: int32(r.int()),
+			})
 		}
 		out = append(out, x)
 	}

@@ -202,6 +202,10 @@ func TestEnv(t *testing.T) {
 	east, eastName := types.FixedZone(5*3600 + 1800)
 	for _, e := range []*types.Env{
 		nil, {}, {Zone: time.UTC},
+		{UncommittedRows: []types.Composite{{
+			OID: types.RowTypeOf(16390), Name: "s.complex",
+			Attributes: []types.Attribute{{Name: "r", Type: types.Float8, Typmod: -1}, {Name: "n", Type: types.Numeric, Typmod: 9}},
+		}}},
 		{
 			Zone: zone, ZoneName: name, DateFormat: types.DateGerman, DateOrder: types.OrderDMY,
 			IntervalFormat: types.IntervalISO, Now: -1,
@@ -221,6 +225,9 @@ func TestEnv(t *testing.T) {
 		}
 		if a, b := types.Output(types.TimestampTZ, at, e), types.Output(types.TimestampTZ, at, got); a != b {
 			t.Errorf("%s became %s", a, b)
+		}
+		if e != nil && !reflect.DeepEqual(got.UncommittedRows, e.UncommittedRows) {
+			t.Errorf("%+v became %+v", e.UncommittedRows, got.UncommittedRows)
 		}
 		if e != nil && (got.ExtraFloatDigits != e.ExtraFloatDigits || got.LowFloatDigits != e.LowFloatDigits ||
 			got.ByteaEscape != e.ByteaEscape ||

@@ -148,6 +148,8 @@ func decodeExpr(d *decoder, f field) (v query.Expr) {
 			v = pointer(d, f, decodeExprSQLValue)
 		case 34:
 			v = pointer(d, f, decodeExprCoerceToDomain)
+		case 35:
+			v = pointer(d, f, decodeExprRowCoerce)
 		default:
 			d.newer()
 		}
@@ -1149,6 +1151,32 @@ func decodeExprArrayCoerce(d *decoder, m *query.ArrayCoerce, b []byte) {
 	d.leave()
 }
 
+func decodeExprRowCoerce(d *decoder, m *query.RowCoerce, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.OID = decodeUnsigned[uint32](d, f)
+		case 2:
+			m.Mod = decodeSigned[int32](d, f)
+		case 3:
+			m.Arg = decodeExpr(d, f)
+		case 4:
+			m.Row = decodeExpr(d, f)
+		case 5:
+			m.Explicit = decodeBool(d, f)
+		default:
+			d.newer()
+		}
+	}
+	d.require(m.Arg != nil, "RowCoerce.Arg")
+	d.require(m.Row != nil, "RowCoerce.Row")
+	d.leave()
+}
+
 func decodeExprCoerceToDomain(d *decoder, m *query.CoerceToDomain, b []byte) {
 	if !d.enter() {
 		return
@@ -1493,6 +1521,8 @@ func decodeExprRow(d *decoder, m *query.Row, b []byte) {
 			m.Fields = appendElements(d, f, m.Fields, decodeExpr, "Row.Fields")
 		case 4:
 			m.Names = appendList(d, f, m.Names, decodeText)
+		case 5:
+			m.Implicit = decodeBool(d, f)
 		default:
 			d.newer()
 		}
@@ -1576,6 +1606,8 @@ func decodeExprField(d *decoder, m *query.Field, b []byte) {
 			m.N = decodeSigned[int](d, f)
 		case 5:
 			m.Name = decodeText(d, f)
+		case 6:
+			m.Attribute = decodeSigned[int](d, f)
 		default:
 			d.newer()
 		}

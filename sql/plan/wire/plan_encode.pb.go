@@ -140,6 +140,8 @@ func encodeExprKind(e *encoder, v query.Expr) {
 		message(e, 33, v, encodeExprSQLValue)
 	case *query.CoerceToDomain:
 		message(e, 34, v, encodeExprCoerceToDomain)
+	case *query.RowCoerce:
+		message(e, 35, v, encodeExprRowCoerce)
 	default:
 		e.unknown(v)
 	}
@@ -652,6 +654,20 @@ func encodeExprArrayCoerce(e *encoder, m *query.ArrayCoerce) {
 	e.leave()
 }
 
+func encodeExprRowCoerce(e *encoder, m *query.RowCoerce) {
+	if !e.enter() {
+		return
+	}
+	number(e, 5, m.Explicit, encodeBool)
+	e.require(m.Row != nil, "RowCoerce.Row")
+	optional(e, 4, m.Row, encodeExpr)
+	e.require(m.Arg != nil, "RowCoerce.Arg")
+	optional(e, 3, m.Arg, encodeExpr)
+	number(e, 2, m.Mod, encodeSigned[int32])
+	number(e, 1, m.OID, encodeUnsigned[uint32])
+	e.leave()
+}
+
 func encodeExprCoerceToDomain(e *encoder, m *query.CoerceToDomain) {
 	if !e.enter() {
 		return
@@ -827,6 +843,7 @@ func encodeExprRow(e *encoder, m *query.Row) {
 	if !e.enter() {
 		return
 	}
+	number(e, 5, m.Implicit, encodeBool)
 	list(e, 4, m.Names, encodeText)
 	elements(e, 3, m.Fields, encodeExpr, "Row.Fields")
 	number(e, 2, m.Mod, encodeSigned[int32])
@@ -868,6 +885,7 @@ func encodeExprField(e *encoder, m *query.Field) {
 	if !e.enter() {
 		return
 	}
+	number(e, 6, m.Attribute, encodeSigned[int])
 	optional(e, 5, m.Name, encodeText)
 	number(e, 4, m.N, encodeSigned[int])
 	e.require(m.Arg != nil, "Field.Arg")
