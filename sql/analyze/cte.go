@@ -54,6 +54,10 @@ func (s *scope) withQuery(c *pg_query.CommonTableExpr, recursive bool) error {
 	entry := &cteEntry{name: c.Ctename, cte: cte, open: true, loc: c.Location}
 	inner := s.child()
 	sel := c.Ctequery.GetSelectStmt()
+	if c.Ctequery.GetMergeStmt() != nil {
+		return s.unsupported(c.Location, "MERGE not supported in WITH query").
+			WithHint("Write the MERGE as a statement of its own.")
+	}
 	if sel == nil && s.parent != nil {
 		return s.errorf(c.Location, pgerr.FeatureNotSupported,
 			"WITH clause containing a data-modifying statement must be at the top level")

@@ -14,12 +14,7 @@ func (s *scope) insert(in *pg_query.InsertStmt) error {
 	if err := s.with(in.WithClause); err != nil {
 		return err
 	}
-	switch in.Override {
-	case pg_query.OverridingKind_OVERRIDING_USER_VALUE:
-		s.q.Overriding = 'u'
-	case pg_query.OverridingKind_OVERRIDING_SYSTEM_VALUE:
-		s.q.Overriding = 's'
-	}
+	s.q.Overriding = overriding(in.Override)
 	it, exprs, err := s.targetTable(in.Relation)
 	if err != nil {
 		return err
@@ -139,20 +134,8 @@ func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int
 	for r, row := range rows {
 		out := make([]query.Expr, len(row))
 		for i, v := range row {
-			if d, ok := v.expr.(*defaultValue); ok {
-				out[i] = d.Expr
-				continue
-			}
-			if err := s.checkOverriding(columns[i]); err != nil {
+			if out[i], err = insertedValue(s, columns[i], v, exprs); err != nil {
 				return nil, err
-			}
-			if out[i], err = s.assign(columns[i], v.expr, v.loc); err != nil {
-				return nil, err
-			}
-			if s.overridden(columns[i]) {
-				if out[i], err = s.defaultOf(columns[i], exprs); err != nil {
-					return nil, err
-				}
 			}
 		}
 		src.q.Values[r] = out
@@ -164,6 +147,31 @@ func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int
 	}
 	s.source(src.q, columns, nil)
 	return columns, nil
+}
+
+// insertedValue returns the expression of a column of a new row for which the text has a value, or DEFAULT.
+func insertedValue(s *scope, col int, v item, exprs *tableExprs) (query.Expr, error) {
+	if d, ok := v.expr.(*defaultValue); ok {
+		return d.Expr, nil
+	}
+	if err := s.checkOverriding(col); err != nil {
+		return nil, err
+	}
+	e, err := s.assign(col, v.expr, v.loc)
+	if err == nil && s.overridden(col) {
+		e, err = s.defaultOf(col, exprs)
+	}
+	return e, err
+}
+
+func overriding(k pg_query.OverridingKind) byte {
+	switch k {
+	case pg_query.OverridingKind_OVERRIDING_USER_VALUE:
+		return 'u'
+	case pg_query.OverridingKind_OVERRIDING_SYSTEM_VALUE:
+		return 's'
+	}
+	return 0
 }
 
 // defaultValue marks a DEFAULT among values during analysis.

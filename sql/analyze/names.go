@@ -108,6 +108,13 @@ func systemTableOID(it *nameItem) *nameColumn {
 func (s *scope) systemColumn(it *nameItem, name string, loc int32) (*nameColumn, error) {
 	v := &query.Var{Rel: it.rel, Name: name}
 	switch name {
+	case "ctid", "xmin", "xmax", "cmin", "cmax":
+		if s.place == inMergeWhen {
+			return nil, s.errorf(loc, pgerr.InvalidColumnReference,
+				"cannot use system column %q in MERGE WHEN condition", name)
+		}
+	}
+	switch name {
 	case "tableoid":
 		v.T, v.Col = query.Of(types.Oid), query.ColTableOID
 	case "ctid":

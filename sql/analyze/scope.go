@@ -105,6 +105,7 @@ const (
 	inTransform
 	inParameterDefault
 	inTriggerWhen
+	inMergeWhen
 	inCopyWhere
 )
 
@@ -120,6 +121,7 @@ var placeNames = [...]string{
 	inValuesSingle: "VALUES", inCheck: "CHECK", inDefault: "DEFAULT", inGenerated: "GENERATED AS", inIndexKey: "INDEX",
 	inIndexPredicate: "INDEX WHERE", inStatistics: "statistics expressions",
 	inTransform: "USING", inParameterDefault: "DEFAULT", inTriggerWhen: "trigger WHEN conditions",
+	inMergeWhen: "MERGE WHEN conditions",
 	inCopyWhere: "COPY FROM WHERE conditions",
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/sherddb/sherd/sql/types"
 )
 
-// Statement analyzes a SELECT, VALUES, INSERT, UPDATE or DELETE of ctx.Source. params are the types
+// Statement analyzes a SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE of ctx.Source. params are the types
 // of $1, $2, … from the client, 0 if the statement decides; the chosen types are returned.
 func Statement(ctx *Context, node *pg_query.Node, params []types.OID) (*query.Query, []types.OID, error) {
 	return statement(ctx, node, params, nil)
@@ -66,7 +66,7 @@ func (s *scope) statement(node *pg_query.Node) error {
 	case *pg_query.Node_CallStmt:
 		return callProcedure(s, v.CallStmt.Funccall)
 	case *pg_query.Node_MergeStmt:
-		return pgerr.Unsupported("MERGE is not supported yet").WithHint("Use INSERT … ON CONFLICT.")
+		return merge(s, v.MergeStmt)
 	}
 	return pgerr.New(pgerr.InternalError, "analyze: no query: %T", node.GetNode())
 }

@@ -21,6 +21,9 @@ type Output struct {
 
 // Output begins a COPY TO of rows with columns. values is how they are printed.
 func (s *Statement) Output(w stmt.ResultWriter, columns []stmt.Column, values *types.Env) (*Output, error) {
+	if s.node.Query.GetMergeStmt() != nil {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "MERGE not supported in COPY")
+	}
 	if columns == nil {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "COPY query must have a RETURNING clause")
 	}

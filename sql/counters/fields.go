@@ -54,6 +54,9 @@ func namedFields(q *query.Query, t *catalog.Table) []catalog.Counter {
 			add(&query.Var{Rel: q.Result, Col: a.Col}, nil)
 		}
 	}
+	for _, a := range q.Updates() {
+		add(&query.Var{Rel: q.Result, Col: a.Col}, nil)
+	}
 	all := slices.Clone(out)
 	return slices.DeleteFunc(out, func(f catalog.Counter) bool { // doc->'a'->>'b' is one field
 		return slices.ContainsFunc(all, func(o catalog.Counter) bool {

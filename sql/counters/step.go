@@ -98,6 +98,12 @@ func (f *finder) node(n plan.Node) {
 			t.written, t.changes = true, true
 		}
 	}
+	if m, ok := n.(*plan.Merge); ok {
+		if t := f.table(m.Table); t != nil {
+			t.writes = named(t.writes, t.written, allKeys(scansOf(m.Child, m.Table)))
+			t.written, t.changes = true, true
+		}
+	}
 	walk.SubPlans(n, f.node)
 	for _, c := range n.Children() {
 		f.node(c)

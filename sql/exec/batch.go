@@ -149,6 +149,26 @@ type Analysis struct {
 
 	mu      sync.Mutex
 	gathers map[plan.Node][]FragmentWork // guarded by mu
+	merged  map[plan.Node]Merged         // guarded by mu
+}
+
+// Merged is what a Merge did with the rows of its input.
+type Merged struct{ Inserted, Updated, Deleted, Skipped int64 }
+
+// MergedBy returns what a Merge did.
+func (a *Analysis) MergedBy(n *plan.Merge) Merged {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.merged[n]
+}
+
+func (a *Analysis) addMerged(n *plan.Merge, m Merged) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.merged == nil {
+		a.merged = map[plan.Node]Merged{}
+	}
+	a.merged[n] = m
 }
 
 // FragmentWork is what one fragment did for one Gather or Modify, summed over repetitions.

@@ -66,6 +66,8 @@ func (k *compiler) Source(n plan.Node) (operator.Op, error) {
 			return k.instead(n)
 		}
 		return k.modify(n)
+	case *plan.Merge:
+		return k.merge(n)
 	case *plan.LockRows:
 		return k.lockRows(n)
 	case plan.Stage:

@@ -81,6 +81,7 @@ var keptStatements = []string{
 	`UPDATE wide SET w = o.w FROM s o WHERE o.i = wide.id RETURNING wide.w`,
 	`UPDATE wide SET id = 100 - id, w = w || 'x' WHERE id < 3 RETURNING w`,
 	`DELETE FROM wide WHERE w <> 'a' RETURNING w`,
+	`MERGE INTO wide USING (SELECT i, max(w) AS w FROM s WHERE i < 9 GROUP BY i) o ON o.i = wide.id AND o.w > 'a' WHEN MATCHED AND i = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET w = o.w || 'x', id = wide.id + 100 WHEN NOT MATCHED THEN INSERT VALUES (-o.i - 50, 7, 'q' || o.i, o.w)`,
 }
 
 // keptSources are what s stands for.

@@ -42,11 +42,18 @@ func (k *compiler) insert(n *plan.Modify) (operator.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	width := len(n.Table.Columns)
-	o := &insertOp{
-		node: n, child: child, next: make(types.Row, width), decoded: make(types.Row, width),
-		reads: readsTable(n.Child, n.Table.OID),
+	o, err := k.inserter(n)
+	if err == nil {
+		o.child, o.reads = child, readsTable(n.Child, n.Table.OID)
 	}
+	return o, err
+}
+
+// inserter returns an insertOp without its input.
+func (k *compiler) inserter(n *plan.Modify) (*insertOp, error) {
+	width := len(n.Table.Columns)
+	o := &insertOp{node: n, next: make(types.Row, width), decoded: make(types.Row, width)}
+	var err error
 	o.parted = subPlansRead(n.Table.OID, n.Returning...)
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
@@ -106,6 +113,8 @@ type insertion struct {
 	proposals  []*proposal // rows that wait for that
 	settled    int         // watched keys that were left when KeysFull was last asked
 	sync       bool        // each batch is waited for: its rows are returned, or conflicts decide
+	merges     *merging    // the MERGE that inserts the rows; nil: an INSERT does
+	skipped    int64       // rows that triggers have left out
 }
 
 // Run implements Op.
@@ -160,6 +169,7 @@ func (in *insertion) take(row types.Row) error {
 	in.place++
 	if o.node.Triggers.Changes(catalog.TriggerInsert) && in.c.Triggers != nil {
 		if ok, err := in.before(); err != nil || !ok {
+			in.skipped++
 			return err
 		}
 	}
@@ -192,7 +202,7 @@ func (in *insertion) take(row types.Row) error {
 	if in.bytes, err = in.out.addEntries(in.c, o.rule.Indexes, o.next, &w, in.bytes); err != nil {
 		return err
 	}
-	if !in.out.full() {
+	if !in.out.full() || in.merges != nil && in.merges.o.holds {
 		return nil
 	}
 	if in.sync || in.c.Prompt {
@@ -394,7 +404,7 @@ func (in *insertion) watched() error {
 	if err := in.o.watcher.Note(&c.Keys, c.Mem, nil, in.o.next); err != nil {
 		return err
 	}
-	if c.Hooks.KeysFull == nil || c.Keys.Len() < in.settled+keysAtOnce {
+	if c.Hooks.KeysFull == nil || in.merges != nil || c.Keys.Len() < in.settled+keysAtOnce {
 		return nil
 	}
 	err := c.Hooks.KeysFull(c)

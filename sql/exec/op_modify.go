@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/exec/table"
 	"github.com/sherddb/sherd/sql/plan"
 	"github.com/sherddb/sherd/sql/plan/walk"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/txn"
 )
@@ -51,34 +52,12 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &modifyOp{node: n, child: child, width: len(n.Table.Columns), next: make(types.Row, len(n.Child.Output()))}
-	if o.rule, err = k.tableRule(n); err != nil {
+	o, err := k.modifier(n, len(n.Child.Output()), n.Assign)
+	if err != nil {
 		return nil, err
 	}
-	o.entries.rule = o.rule
-	o.once = isOneScan(n.Child)
-	o.holds = walk.HasSubPlan(n.Returning...)
-	for _, a := range n.Assign {
-		o.holds = o.holds || walk.HasSubPlan(a.Expr)
-		f, err := k.Expr(a.Expr)
-		if err != nil {
-			return nil, err
-		}
-		o.assign = append(o.assign, assignment{a.Col, f})
-	}
-	o.keyed = keyedColumns(o.rule, o.assign)
-	var touched func(int) bool
-	if n.Kind == plan.ModUpdate {
-		touched = touches(o.rule, o.assign)
-		if n.Triggers.Changes(catalog.TriggerUpdate) {
-			touched, o.keyed = nil, uniquePositions(o.rule.Table.Def)
-		}
-		if n.Triggers.Fires(catalog.TriggerUpdate) {
-			o.updated = updatedColumns(n, n.Assign)
-		}
-	}
-	o.watcher = keychange.NewWatcher(o.rule.Table, n, touched)
-	k.Own(o.watcher)
+	o.child, o.once = child, isOneScan(n.Child)
+	o.holds = o.holds || walk.HasSubPlan(n.Returning...)
 	s := n.Scan
 	if s == nil {
 		s, _ = n.Child.(*plan.Scan)
@@ -95,6 +74,39 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 	o.out = make(types.Row, len(o.returning))
 	o.program, err = compileNode(plan.Stage{Modify: n}, 0)
 	return o, err
+}
+
+// modifier returns a modifyOp without its input, whose rows have the given width. sets is what the
+// whole statement assigns, for triggers on updates of columns.
+func (k *compiler) modifier(n *plan.Modify, width int, sets []query.Assignment) (*modifyOp, error) {
+	o := &modifyOp{node: n, width: len(n.Table.Columns), next: make(types.Row, width)}
+	var err error
+	if o.rule, err = k.tableRule(n); err != nil {
+		return nil, err
+	}
+	o.entries.rule = o.rule
+	for _, a := range n.Assign {
+		o.holds = o.holds || walk.HasSubPlan(a.Expr)
+		f, err := k.Expr(a.Expr)
+		if err != nil {
+			return nil, err
+		}
+		o.assign = append(o.assign, assignment{a.Col, f})
+	}
+	o.keyed = keyedColumns(o.rule, o.assign)
+	var touched func(int) bool
+	if n.Kind == plan.ModUpdate {
+		touched = touches(o.rule, o.assign)
+		if n.Triggers.Changes(catalog.TriggerUpdate) {
+			touched, o.keyed = nil, uniquePositions(o.rule.Table.Def)
+		}
+		if n.Triggers.Fires(catalog.TriggerUpdate) {
+			o.updated = updatedColumns(n, sets)
+		}
+	}
+	o.watcher = keychange.NewWatcher(o.rule.Table, n, touched)
+	k.Own(o.watcher)
+	return o, nil
 }
 
 // isOneScan reports whether a plan reads rows of one table without a global index.

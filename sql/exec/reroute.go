@@ -41,7 +41,7 @@ func (g *Gateway) adopt(m *shardmap.Map) {
 // Changes reports whether a plan may change the transaction's write buffer or locks.
 func Changes(n plan.Node) bool {
 	switch n.(type) {
-	case plan.Stage, plan.LockKeys, *plan.Fill, *plan.Modify, *plan.LockRows:
+	case plan.Stage, plan.LockKeys, *plan.Fill, *plan.Modify, *plan.Merge, *plan.LockRows:
 		return true
 	}
 	for _, c := range n.Children() {

@@ -274,6 +274,8 @@ type sender struct {
 	flight  chan error    // of the writes in progress; nil: none
 	behind  []*part       // of that stage
 	entries []table.Entry // of a row
+	ahead   *sender       // whose writes come before those of this one; nil: there is none
+	shown   plan.Node     // of EXPLAIN: the step that writes; nil: node
 }
 
 // part is the writes for one fragment.
@@ -434,6 +436,11 @@ func parallel(runs []func() error) error {
 
 // flush writes the collected rows and waits for the result, which parts contain.
 func (s *sender) flush() ([]*part, error) {
+	if s.ahead != nil {
+		if _, err := s.ahead.flush(); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.wait(); err != nil {
 		return nil, err
 	}
@@ -503,7 +510,11 @@ func (s *sender) count(parts []*part) {
 		s.c.Affected += p.result.Affected
 		if s.c.Analyze != nil {
 			share := shardmap.Share{Fragment: p.fragment, Buckets: shardmap.NewBucketSet(p.buckets...)}
-			s.c.Analyze.add(s.node.Modify, share, p.result, counter{})
+			shown := s.shown
+			if shown == nil {
+				shown = s.node.Modify
+			}
+			s.c.Analyze.add(shown, share, p.result, counter{})
 		}
 	}
 }

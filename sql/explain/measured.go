@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/sherddb/sherd/sql/exec"
 	"github.com/sherddb/sherd/sql/plan"
@@ -21,6 +22,9 @@ type measurements struct {
 func (x *measurements) of(n plan.Node) outline.Measured {
 	done := x.from.Of(n)
 	out := outline.Measured{Work: x.work(done)}
+	if m, ok := n.(*plan.Merge); ok {
+		out.Work = append(merged(x.from.MergedBy(m)), out.Work...)
+	}
 	for _, f := range done {
 		if f.Node != "" && f.Node != x.NodeName {
 			x.lacks(n.Children())
@@ -34,6 +38,25 @@ func (x *measurements) of(n plan.Node) outline.Measured {
 	out.Actual = &outline.Actual{
 		Loops: s.Loops, Rows: s.Rows, Removed: s.Removed, Startup: s.Startup, Total: s.Total, Timed: x.Timing,
 		Sort: outline.Sort(s.Sort),
+	}
+	return out
+}
+
+// merged returns how many rows of its input a Merge has inserted, updated, deleted and left alone.
+func merged(m exec.Merged) []outline.Property {
+	text, total := "Tuples:", int64(0)
+	var out []outline.Property
+	for _, x := range []struct {
+		name string
+		n    int64
+	}{{"Inserted", m.Inserted}, {"Updated", m.Updated}, {"Deleted", m.Deleted}, {"Skipped", m.Skipped}} {
+		out = append(out, outline.Property{Key: "Tuples " + x.name, Value: x.n, In: outline.Structured})
+		if total += x.n; x.n > 0 {
+			text += fmt.Sprintf(" %s=%d", strings.ToLower(x.name), x.n)
+		}
+	}
+	if total > 0 {
+		out = append(out, outline.Property{Key: "Tuples", Value: total, Text: []string{text}, In: outline.OnlyText})
 	}
 	return out
 }

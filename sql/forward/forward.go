@@ -150,6 +150,13 @@ func (p *pass) clauses(q *query.Query) {
 		}
 		oc.Where = p.expr(oc.Where)
 	}
+	for i := range q.Merge {
+		m := &q.Merge[i]
+		m.Cond = p.expr(m.Cond)
+		for k := range m.Assign {
+			m.Assign[k].Expr = p.expr(m.Assign[k].Expr)
+		}
+	}
 }
 
 func (p *pass) list(es []query.Expr) {

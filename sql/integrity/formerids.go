@@ -30,7 +30,7 @@ type formerIDs struct {
 	table   *catalog.Table
 	entries string // the table of entries, by its quoted name
 	goes    bool   // about keys that are deleted or changed, else about new ones
-	upsert  bool   // of an INSERT ... ON CONFLICT
+	upsert  bool   // of an INSERT ... ON CONFLICT, or a MERGE that inserts
 }
 
 // formerIDsOf returns the two triggers of a collection's former ids. That of deleted keys has to

@@ -149,7 +149,7 @@ func Attach(view *catalog.View, q *query.Query, env *plan.Env) (any, []tx.TableU
 	}
 	for i := range r.list {
 		if f := r.list[i].former; f != nil {
-			f.upsert = q.OnConflict != nil
+			f.upsert = q.OnConflict != nil || q.Does(query.Insert)
 		}
 	}
 	env.Watch = r.watch

@@ -45,13 +45,13 @@ type useFinder struct {
 // written adds what one write may need.
 func (u *useFinder) written(q *query.Query) {
 	t := q.Rels[q.Result].Table
-	if q.Command == query.Insert || q.Command == query.Update {
+	if q.Command == query.Insert || q.Command == query.Update || q.Does(query.Insert) || q.Does(query.Update) {
 		u.outgoing(t, q)
 	}
-	if q.Command == query.Delete {
+	if q.Command == query.Delete || q.Does(query.Delete) {
 		u.incoming(t, nil, true)
 	}
-	if q.Command == query.Update || q.OnConflict != nil {
+	if q.Command == query.Update || q.OnConflict != nil || q.Does(query.Update) {
 		u.incoming(t, q, false)
 	}
 }
@@ -66,6 +66,9 @@ func sets(q *query.Query, columns []*catalog.Column) bool {
 	if q.OnConflict != nil {
 		assigned = q.OnConflict.Assign
 	}
+	if q.Command == query.Merge {
+		assigned = q.Updates()
+	}
 	for _, c := range columns {
 		assigns := func(a query.Assignment) bool { return t.Columns[a.Col].AttNum == c.AttNum }
 		if c.Generated != "" || slices.ContainsFunc(assigned, assigns) {
@@ -78,7 +81,7 @@ func sets(q *query.Query, columns []*catalog.Column) bool {
 // outgoing adds what new keys of t refer to.
 func (u *useFinder) outgoing(t *catalog.Table, q *query.Query) {
 	for _, k := range refint.From(u.view, t) {
-		if q == nil || q.Command == query.Insert || sets(q, k.Columns) {
+		if q == nil || q.Command == query.Insert || q.Does(query.Insert) || sets(q, k.Columns) {
 			u.out = append(u.out, tx.TableUse{Table: k.Parent.OID, Mode: locks.RowShare})
 		}
 	}

@@ -39,6 +39,10 @@ func (p *places) query(q *query.Query) {
 		p.assignments(c.Assign)
 		p.condition(c.Where)
 	}
+	for _, m := range q.Merge {
+		p.condition(m.Cond)
+		p.assignments(m.Assign)
+	}
 	if q.SetOp != nil {
 		p.query(q.SetOp.Left)
 		p.query(q.SetOp.Right)

@@ -243,6 +243,8 @@ func (p *planner) body(l *level) (part, error) {
 		return p.insert(l)
 	case query.Update, query.Delete:
 		return p.modify(l)
+	case query.Merge:
+		return merge(p, l)
 	}
 	if l.q.SetOp != nil {
 		return p.setOperation(l)

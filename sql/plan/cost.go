@@ -164,6 +164,8 @@ func (x *estimates) combiningCosts(n Node) costs {
 		return x.costs(n.Child).plus(before, before)
 	case *Modify:
 		return x.costs(n.Child).plus(0, x.rows(n.Child)*costWrite)
+	case *Merge:
+		return x.costs(n.Child).plus(0, x.rows(n.Child)*costWrite)
 	}
 	in := n.Children()
 	if len(in) == 0 {

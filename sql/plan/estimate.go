@@ -74,8 +74,11 @@ func (x *estimates) finish(n Node) {
 		x.finish(s.Plan)
 	}
 	c, e := x.costs(n), Estimate{Rows: x.rows(n)}
-	if _, writes := n.(*Modify); writes && len(n.Output()) == 0 {
-		e.Rows = 0
+	switch n.(type) {
+	case *Modify, *Merge:
+		if len(n.Output()) == 0 {
+			e.Rows = 0
+		}
 	}
 	e.Startup, e.Total = c.startup, c.total
 	if h, ok := n.(*HashJoin); ok {

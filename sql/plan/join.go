@@ -211,7 +211,7 @@ func (p *planner) lateralJoin(l *level, j joining, left, right part) (part, erro
 // fragments cannot run, or must not each run.
 func gatewayOnly(n Node) bool {
 	switch n.(type) {
-	case *Gather, *SystemScan, *CTEScan, *With, *Modify, *Scan, *Source:
+	case *Gather, *SystemScan, *CTEScan, *With, *Modify, *Merge, *Scan, *Source:
 		return true
 	}
 	for _, e := range stepExprs(n) {
@@ -274,6 +274,8 @@ func stepExprs(n Node) []query.Expr {
 			out = append(out, a.Expr)
 		}
 		out = append(out, n.Returning...)
+	case *Merge:
+		out = n.Exprs()
 	}
 	return out
 }

@@ -232,24 +232,9 @@ func modifyInstead(p *planner, l *level) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	cur = p.gather(cur, nil)
-	proj, in := &Project{Base: Base{columnsOf(rel)}, Child: cur.node}, newLayout()
-	for i, c := range rel.Columns {
-		e, err := p.rewrite(l, &query.Var{
-			T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: q.Result, Col: i, Name: c.Name,
-		}, cur.in)
-		if err != nil {
-			return part{}, err
-		}
-		proj.Exprs = append(proj.Exprs, e)
-	}
-	for i, c := range cur.node.Output() {
-		proj.Cols, proj.Exprs = append(proj.Cols, c), append(proj.Exprs, slot(i, c))
-	}
-	for k, at := range cur.in.slots {
-		if in.slots[k] = len(rel.Columns) + at; k.rel == q.Result && k.col >= 0 {
-			in.slots[k] = k.col
-		}
+	proj, in, err := targetFirst(p, l, cur, nil)
+	if err != nil {
+		return part{}, err
 	}
 	m := &Modify{
 		Kind: ModDelete, Table: rel.Table, Schema: rel.SchemaName, Child: proj, Instead: true,
@@ -266,6 +251,37 @@ func modifyInstead(p *planner, l *level) (part, error) {
 		m.Assign = append(m.Assign, query.Assignment{Col: a.Col, Expr: e})
 	}
 	return part{node: m, in: newLayout()}, p.checksAndReturning(l, m, in)
+}
+
+// targetFirst returns the rows of a join at the gateway: the columns of the target, more of its columns,
+// then all slots of the join.
+func targetFirst(p *planner, l *level, cur part, more []*query.Var) (*Project, *layout, error) {
+	q := l.q
+	rel := q.Rels[q.Result]
+	cur = p.gather(cur, nil)
+	proj, in := &Project{Child: cur.node}, newLayout()
+	var first []*query.Var
+	for i, c := range rel.Columns {
+		first = append(first, &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: q.Result, Col: i, Name: c.Name})
+	}
+	first = append(first, more...)
+	for _, v := range first {
+		e, err := p.rewrite(l, v, cur.in)
+		if err != nil {
+			return nil, nil, err
+		}
+		proj.Cols, proj.Exprs = append(proj.Cols, Col{v.Name, v.OID, v.Mod}), append(proj.Exprs, e)
+	}
+	for i, c := range cur.node.Output() {
+		proj.Cols, proj.Exprs = append(proj.Cols, c), append(proj.Exprs, slot(i, c))
+	}
+	for k, at := range cur.in.slots {
+		in.slots[k] = len(first) + at
+	}
+	for i, v := range first {
+		in.slots[varKey{q.Result, v.Col}] = i
+	}
+	return proj, in, nil
 }
 
 // modifySource returns the rows to change: the target's columns, its key, then the other tables'

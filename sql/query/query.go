@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
@@ -15,18 +17,23 @@ const (
 	Insert
 	Update
 	Delete
+	Merge
 )
 
 // String returns the command as SQL spells it.
-func (c Command) String() string { return [...]string{"SELECT", "INSERT", "UPDATE", "DELETE"}[c] }
+func (c Command) String() string {
+	return [...]string{"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"}[c]
+}
 
-// Query is one analysed SELECT, VALUES, INSERT, UPDATE or DELETE, or a subquery.
+// Query is one analysed SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE, or a subquery.
 type Query struct {
 	Command Command
 	CTEs    []*CTE
 	Rels    []*Rel // range table; Var.Rel counts into it
-	From    []From // FROM list, a cross product of its items; for UPDATE and DELETE the other tables (FROM, USING)
-	Where   Expr   // bool, nil is true
+	// From is the FROM list, a cross product of its items; for UPDATE and DELETE the other tables (FROM, USING),
+	// for MERGE the join of its source with its target.
+	From  []From
+	Where Expr // bool, nil is true
 
 	Targets []Target // SELECT list (hidden ones last), or RETURNING where Command is not Select
 	Holds
@@ -46,15 +53,14 @@ type Query struct {
 	SetOp  *SetOp   // UNION, INTERSECT, EXCEPT: From is empty, Targets name the result's columns
 	Values [][]Expr // VALUES lists: Rels and From may hold LATERAL references only
 
-	// Insert, Update, Delete.
-	Result     int          // Rels index of the target table
-	Assign     []Assignment // UPDATE: SET list; INSERT: expression per target column, over Source's output
-	Source     *Query       // INSERT … SELECT or VALUES; nil is DEFAULT VALUES. Its columns are Rel SourceRel
-	SourceRel  int
-	OnConflict *OnConflict
-	Returning  bool      // Targets is a RETURNING list
-	Currents   []Current // of all that the statement writes, WITH included; at its top only
-	Overriding byte      // 0, 'u' OVERRIDING USER VALUE, 's' SYSTEM VALUE
+	// Insert, Update, Delete, Merge.
+	Result    int          // Rels index of the target table
+	Assign    []Assignment // UPDATE: SET list; INSERT: expression per target column, over Source's output
+	Source    *Query       // INSERT … SELECT or VALUES; nil is DEFAULT VALUES. Its columns are Rel SourceRel
+	SourceRel int
+	Choices
+	Returning bool      // Targets is a RETURNING list
+	Currents  []Current // of all that the statement writes, WITH included; at its top only
 
 	Checks  []Check // constraints and generated columns of the target table, analysed over Rels[Result]
 	Indexes []Index // secondary indexes of the target table, likewise
@@ -246,6 +252,45 @@ type SetOp struct {
 type Assignment struct {
 	Col  int
 	Expr Expr // type of the column; a *Default stands for DEFAULT
+}
+
+// Choices say what a write does with some rows and not with others.
+type Choices struct {
+	OnConflict *OnConflict
+	Merge      []MergeAction // in the order of the text: the first whose condition is met decides
+	Overriding byte          // 0, 'u' OVERRIDING USER VALUE, 's' SYSTEM VALUE
+}
+
+// MergeAction is a WHEN clause of MERGE.
+type MergeAction struct {
+	Matched bool // the row of the source has met one of the target
+	Cond    Expr // nil is true
+	Nothing bool // DO NOTHING
+	// Command is Insert, Update or Delete, unless Nothing is set.
+	Command Command
+	// Assign is the SET list, or the expressions of the columns of a new row, defaults included.
+	Assign []Assignment
+	Given  []int // the columns of a new row for which the text has values
+}
+
+// Does reports whether q has an action of MERGE that is a command.
+func (q *Query) Does(c Command) bool {
+	return slices.ContainsFunc(q.Merge, func(a MergeAction) bool { return !a.Nothing && a.Command == c })
+}
+
+// DoesNothing reports whether q is a MERGE all of whose actions are DO NOTHING.
+func (q *Query) DoesNothing() bool {
+	return q.Command == Merge && !slices.ContainsFunc(q.Merge, func(a MergeAction) bool { return !a.Nothing })
+}
+
+// Updates returns what the actions of MERGE assign in rows that are there.
+func (q *Query) Updates() (out []Assignment) {
+	for _, a := range q.Merge {
+		if a.Command == Update {
+			out = append(out, a.Assign...)
+		}
+	}
+	return out
 }
 
 // OnConflict is ON CONFLICT of an INSERT.

@@ -105,6 +105,11 @@ func (r *rewriting) clauses(q *Query) {
 		c.Assign, c.Where = r.assignments(c.Assign), r.expr(c.Where)
 		q.OnConflict = &c
 	}
+	q.Merge = slices.Clone(q.Merge)
+	for i := range q.Merge {
+		m := &q.Merge[i]
+		m.Cond, m.Assign = r.expr(m.Cond), r.assignments(m.Assign)
+	}
 }
 
 func (r *rewriting) assignments(list []Assignment) []Assignment {

@@ -32,7 +32,10 @@ func TestRewriteAll(t *testing.T) {
 			}},
 			SetOp:  &query.SetOp{Left: one(), Right: one()},
 			Values: [][]query.Expr{{param()}}, Assign: []query.Assignment{{Expr: param()}}, Source: one(),
-			OnConflict: &query.OnConflict{Assign: []query.Assignment{{Expr: param()}}, Where: param()},
+			Choices: query.Choices{
+				OnConflict: &query.OnConflict{Assign: []query.Assignment{{Expr: param()}}, Where: param()},
+				Merge:      []query.MergeAction{{Cond: param(), Assign: []query.Assignment{{Expr: param()}}}},
+			},
 		}
 	}
 	params := func(q *query.Query) (n int) {
@@ -53,7 +56,7 @@ func TestRewriteAll(t *testing.T) {
 	if n := params(out); n != 0 {
 		t.Errorf("%d parameters are left", n)
 	}
-	if n := params(q); n != 23 || !reflect.DeepEqual(q, same) {
+	if n := params(q); n != 25 || !reflect.DeepEqual(q, same) {
 		t.Errorf("the query has changed; it has %d parameters", n)
 	}
 	own := out.CTEs[0]

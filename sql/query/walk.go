@@ -345,6 +345,12 @@ func walkClauses(q *Query, expr func(Expr)) {
 		}
 		expr(oc.Where)
 	}
+	for _, m := range q.Merge {
+		expr(m.Cond)
+		for _, a := range m.Assign {
+			expr(a.Expr)
+		}
+	}
 }
 
 func walkFrom(it From, expr func(Expr)) {

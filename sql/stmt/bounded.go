@@ -41,7 +41,8 @@ func (r reach) rows(n plan.Node) float64 {
 		left, right := r.rows(n.Left), r.rows(n.Right)
 		return left + right + left*right
 	case *plan.Project, *plan.Filter, *plan.Limit, *plan.Sort, *plan.Aggregate, *plan.Distinct, *plan.Gather,
-		*plan.Batch, *plan.Each, *plan.LockRows, *plan.Modify, *plan.Append, *plan.SetOperation:
+		*plan.Batch, *plan.Each, *plan.LockRows, *plan.Modify, *plan.Merge, *plan.Append,
+		*plan.SetOperation:
 		sum := 0.0
 		for _, c := range n.Children() {
 			sum += r.rows(c)

@@ -166,6 +166,9 @@ func (k *checker) target(q *query.Query, t *catalog.Table, role catalog.OID, rea
 	if err := k.writes(q, t, role, func(column int) int { return column }); err != nil {
 		return err
 	}
+	if q.DoesNothing() { // also if it reads no column
+		return k.reads(t, role, func() []int { return read })
+	}
 	return k.selects(t, role, append(read, arbiterColumns(q, t)...))
 }
 
@@ -236,15 +239,46 @@ func (k *checker) writes(q *query.Query, t *catalog.Table, role catalog.OID, col
 		return nil
 	case query.Update:
 		return check(acl.Update, columns(q.Assign))
+	case query.Merge:
+		return merges(q, t, me, check)
 	}
-	var given []query.Assignment
-	for _, col := range q.Rels[q.Result].Named.Given {
-		given = append(given, query.Assignment{Col: col})
-	}
-	if err := check(acl.Insert, columns(given)); err != nil || q.OnConflict == nil || !q.OnConflict.Update {
+	err := check(acl.Insert, columns(assignments(q.Rels[q.Result].Named.Given)))
+	if err != nil || q.OnConflict == nil || !q.OnConflict.Update {
 		return err
 	}
 	return check(acl.Update, columns(q.OnConflict.Assign))
+}
+
+// merges checks the privileges that the actions of MERGE need.
+func merges(q *query.Query, t *catalog.Table, me *privilege.Subject, check func(acl.Mode, []int) error) error {
+	for _, a := range q.Merge {
+		mode, columns := acl.Insert, a.Given
+		switch {
+		case a.Nothing:
+			continue
+		case a.Command == query.Delete && me.Relation(t, acl.Delete, true) == 0:
+			return privilege.Denied(t)
+		case a.Command == query.Delete:
+			continue
+		case a.Command == query.Update:
+			mode, columns = acl.Update, nil
+			for _, x := range a.Assign {
+				columns = append(columns, x.Col)
+			}
+		}
+		if err := check(mode, columns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assignments returns assignments to columns.
+func assignments(columns []int) (out []query.Assignment) {
+	for _, col := range columns {
+		out = append(out, query.Assignment{Col: col})
+	}
+	return out
 }
 
 // arbiterColumns returns the columns of the unique keys that ON CONFLICT names.

@@ -55,7 +55,7 @@ func (p *Program) LocksRows() bool {
 func (p *Program) WritesShared() bool {
 	return p.Writes && slices.ContainsFunc(Writers(p.Query), func(q *query.Query) bool {
 		t := q.Rels[q.Result].Table
-		return t == nil || !t.IsTemporary()
+		return !q.DoesNothing() && (t == nil || !t.IsTemporary())
 	})
 }
 
@@ -73,6 +73,8 @@ func (p *Program) Tag(rows int64) string {
 		return fmt.Sprintf("UPDATE %d", rows)
 	case query.Delete:
 		return fmt.Sprintf("DELETE %d", rows)
+	case query.Merge:
+		return fmt.Sprintf("MERGE %d", rows)
 	}
 	if p.Query.IsCall {
 		return "CALL"

@@ -168,6 +168,18 @@ func StatementsOf(q *query.Query, sets map[catalog.OID]*Set) []Statement {
 		return out
 	case query.Update:
 		return []Statement{update(q.Assign)}
+	case query.Merge:
+		var out []Statement
+		if q.Does(query.Insert) {
+			out = append(out, Statement{set: set, kind: catalog.TriggerInsert})
+		}
+		if q.Does(query.Update) {
+			out = append(out, update(q.Updates()))
+		}
+		if q.Does(query.Delete) {
+			out = append(out, Statement{set: set, kind: catalog.TriggerDelete})
+		}
+		return out
 	}
 	return []Statement{{set: set, kind: catalog.TriggerDelete}}
 }

@@ -242,7 +242,7 @@ func readable(part plan.Node) (out []*plan.Gather) {
 
 func changes(n plan.Node) bool {
 	switch n.(type) {
-	case *plan.LockRows, *plan.Modify:
+	case *plan.LockRows, *plan.Modify, *plan.Merge:
 		return true
 	}
 	return slices.ContainsFunc(n.Children(), changes)

@@ -27,6 +27,8 @@ func replaceInputs(n plan.Node, by func(plan.Node) plan.Node) {
 		if n.Child != nil {
 			n.Child = by(n.Child)
 		}
+	case *plan.Merge:
+		n.Child = by(n.Child)
 	case *plan.HashJoin:
 		n.Left, n.Right = by(n.Left), by(n.Right)
 	case *plan.LookupJoin:

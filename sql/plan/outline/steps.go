@@ -229,6 +229,8 @@ func (x *describer) describe(n plan.Node) *Step {
 		return x.aggregate(n)
 	case *plan.Modify:
 		return x.modify(n)
+	case *plan.Merge:
+		return x.writes("Merge", n.Table.Name, n.Schema)
 	}
 	return x.describeMore(n)
 }
@@ -486,15 +488,21 @@ func (x *describer) hashJoin(n *plan.HashJoin, method string) *Step {
 
 func (x *describer) modify(n *plan.Modify) *Step {
 	operation := [...]string{"Insert", "Update", "Delete"}[n.Kind]
-	s := step("ModifyTable").works("Operation", operation).titled("%s on %s", operation, n.Table.Name)
-	if x.notes.Verbose && n.Schema != "" {
-		s.titled("%s on %s.%s", operation, n.Schema, n.Table.Name)
-	}
+	s := x.writes(operation, n.Table.Name, n.Schema)
 	if oc := n.OnConflict; oc != nil {
 		text := map[bool]string{false: "NOTHING", true: "UPDATE"}[oc.Update]
 		s.Properties = []Property{{Key: "Conflict Resolution", Value: text}}
 	}
-	return x.table(s, n.Table.Name, n.Schema, "")
+	return s
+}
+
+// writes describes a step that writes to a table.
+func (x *describer) writes(operation, table, schema string) *Step {
+	s := step("ModifyTable").works("Operation", operation).titled("%s on %s", operation, table)
+	if x.notes.Verbose && schema != "" {
+		s.titled("%s on %s.%s", operation, schema, table)
+	}
+	return x.table(s, table, schema, "")
 }
 
 func (x *describer) cond(key string, e query.Expr) []Property {

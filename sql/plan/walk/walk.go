@@ -71,6 +71,8 @@ func combiningExprs(n plan.Node) []query.Expr {
 			}
 		}
 		return out
+	case *plan.Merge:
+		return n.Exprs()
 	case *plan.Modify:
 		out := append([]query.Expr{}, n.Returning...)
 		for _, a := range n.Assign {

@@ -68,6 +68,8 @@ func decodeNode(d *decoder, f field) (v plan.Node) {
 			v = pointer(d, f, decodeNodeBatch)
 		case 28:
 			v = pointer(d, f, decodeNodeEach)
+		case 29:
+			v = pointer(d, f, decodeNodeMerge)
 		default:
 			d.newer()
 		}
@@ -782,6 +784,35 @@ func decodeNodeModify(d *decoder, m *plan.Modify, b []byte) {
 	}
 	d.require(m.Table != nil, "Modify.Table")
 	d.require(hasTriggers, "Modify.Triggers")
+	d.leave()
+}
+
+func decodeNodeMerge(d *decoder, m *plan.Merge, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Cols = appendStructs(d, f, m.Cols, decodeCol)
+		case 2:
+			m.Table = decodeTableRef(d, f)
+		case 3:
+			m.Schema = decodeText(d, f)
+		case 4:
+			m.Child = decodeNode(d, f)
+		case 5:
+			m.Actions = appendStructs(d, f, m.Actions, decodeMergeAction)
+		case 6:
+			m.Stage = pointer(d, f, decodeNodeModify)
+		default:
+			d.newer()
+		}
+	}
+	d.require(m.Table != nil, "Merge.Table")
+	d.require(m.Child != nil, "Merge.Child")
+	d.require(m.Stage != nil, "Merge.Stage")
 	d.leave()
 }
 
@@ -1983,6 +2014,26 @@ func decodeRowTriggers(d *decoder, m *plan.RowTriggers, b []byte) {
 			m.BeforeRow = decodeUnsigned[uint32](d, f)
 		case 2:
 			m.AfterRow = decodeUnsigned[uint32](d, f)
+		default:
+			d.newer()
+		}
+	}
+	d.leave()
+}
+
+func decodeMergeAction(d *decoder, m *plan.MergeAction, b []byte) {
+	if !d.enter() {
+		return
+	}
+	var f field
+	for d.next(&f, &b) {
+		switch f.number {
+		case 1:
+			m.Matched = decodeBool(d, f)
+		case 2:
+			m.Cond = decodeExpr(d, f)
+		case 3:
+			m.Write = pointer(d, f, decodeNodeModify)
 		default:
 			d.newer()
 		}

@@ -65,6 +65,8 @@ func encodeNodeKind(e *encoder, v plan.Node) {
 		message(e, 27, v, encodeNodeBatch)
 	case *plan.Each:
 		message(e, 28, v, encodeNodeEach)
+	case *plan.Merge:
+		message(e, 29, v, encodeNodeMerge)
 	default:
 		e.unknown(v)
 	}
@@ -465,6 +467,22 @@ func encodeNodeModify(e *encoder, m *plan.Modify) {
 	e.require(m.Table != nil, "Modify.Table")
 	number(e, 3, m.Table, encodeTableRef)
 	number(e, 2, m.Kind, encodeUnsigned[plan.ModifyKind])
+	structs(e, 1, m.Cols, encodeCol)
+	e.leave()
+}
+
+func encodeNodeMerge(e *encoder, m *plan.Merge) {
+	if !e.enter() {
+		return
+	}
+	e.require(m.Stage != nil, "Merge.Stage")
+	optional(e, 6, m.Stage, encodeNodeModify)
+	structs(e, 5, m.Actions, encodeMergeAction)
+	e.require(m.Child != nil, "Merge.Child")
+	optional(e, 4, m.Child, encodeNode)
+	optional(e, 3, m.Schema, encodeText)
+	e.require(m.Table != nil, "Merge.Table")
+	number(e, 2, m.Table, encodeTableRef)
 	structs(e, 1, m.Cols, encodeCol)
 	e.leave()
 }
@@ -1082,6 +1100,16 @@ func encodeRowTriggers(e *encoder, m *plan.RowTriggers) {
 	}
 	number(e, 2, m.AfterRow, encodeUnsigned[uint32])
 	number(e, 1, m.BeforeRow, encodeUnsigned[uint32])
+	e.leave()
+}
+
+func encodeMergeAction(e *encoder, m *plan.MergeAction) {
+	if !e.enter() {
+		return
+	}
+	optional(e, 3, m.Write, encodeNodeModify)
+	optional(e, 2, m.Cond, encodeExpr)
+	number(e, 1, m.Matched, encodeBool)
 	e.leave()
 }
 
