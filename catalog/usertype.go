@@ -313,6 +313,9 @@ func (t *Type) UsersOf(v *View) []*Table {
 // checkTypesExist checks that types that an object of a database uses exist.
 func checkTypesExist(v *View, database OID, numbers []OID) error {
 	for _, n := range numbers {
+		if t := v.Table(n); t != nil && t.Database == database {
+			continue // its row type
+		}
 		if x := TypeByOID(v, n); x == nil || x.Database != database {
 			return pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", n)
 		}

@@ -29,6 +29,11 @@ func (s *scope) resolveColumn(c *pg_query.ColumnRef) (query.Expr, error) {
 		return columnOf(s, c)
 	}
 	v, found := s.ctx.Names.Find(fields)
+	if e, err := argumentField(s, fields, found, c.Location); e != nil || err != nil {
+		if _, own := columnOf(s, c); own != nil { // a column has the name, or else a field of an argument
+			return e, err
+		}
+	}
 	if found && s.ctx.Names.Conflict() == function.PreferVariable {
 		return variable(s, v, c.Location)
 	}
@@ -42,6 +47,24 @@ func (s *scope) resolveColumn(c *pg_query.ColumnRef) (query.Expr, error) {
 			WithDetail("It could refer to either a PL/pgSQL variable or a table column.")
 	}
 	return e, err
+}
+
+// argumentField returns a field of an argument of a function in SQL that is a row: argument.field, or
+// function.argument.field; nil if there is none.
+func argumentField(s *scope, fields []string, found bool, loc int32) (query.Expr, error) {
+	n := len(fields) - 1
+	if _, sql := s.ctx.Names.(arguments); !sql || found || n < 1 {
+		return nil, nil
+	}
+	v, ok := s.ctx.Names.Find(fields[:n])
+	if !ok || !types.IsComposite(v.Type) {
+		return nil, nil
+	}
+	e, err := variable(s, v, loc)
+	if err != nil {
+		return nil, err
+	}
+	return s.field(e, fields[n], loc)
 }
 
 // variable returns the parameter that has the value of a variable.
@@ -149,6 +172,9 @@ func (s *scope) qualifiedColumn(schema, rel, name string, loc int32) (query.Expr
 	}
 	if c != nil {
 		return raise(c.expr, up), nil
+	}
+	if call, err := callByField(s, s.wholeRow(it, up), name, loc); call != nil || err != nil {
+		return call, err
 	}
 	return nil, s.missingColumn(rel, name, loc)
 }

@@ -27,7 +27,7 @@ func (s *scope) expr(n *pg_query.Node) (query.Expr, error) {
 	case *pg_query.Node_AExpr:
 		return s.aExpr(v.AExpr)
 	case *pg_query.Node_FuncCall:
-		return s.funcCall(v.FuncCall)
+		return callOrField(s, v.FuncCall)
 	case *pg_query.Node_TypeCast:
 		return s.typeCast(v.TypeCast)
 	case *pg_query.Node_BoolExpr:

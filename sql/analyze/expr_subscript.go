@@ -153,8 +153,18 @@ func (s *scope) jsonbSubscript(e query.Expr, list []*pg_query.A_Indices) (query.
 	return out, nil
 }
 
-// field is (row).name.
+// field is (row).name, or a function of the row.
 func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) {
+	out, err := columnOfRow(s, e, name, loc)
+	if pgerr.Is(err, pgerr.UndefinedColumn) {
+		if call, failed := callByField(s, e, name, loc); call != nil || failed != nil {
+			return call, failed
+		}
+	}
+	return out, err
+}
+
+func columnOfRow(s *scope, e query.Expr, name string, loc int32) (query.Expr, error) {
 	columns, exprs := s.rowColumns(e)
 	if columns == nil {
 		if isComposite(e.Type()) {

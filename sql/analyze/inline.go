@@ -388,13 +388,50 @@ func (a arguments) Conflict() function.Conflict { return function.PreferColumn }
 // Returned returns a query whose columns are those that a function returns, with their types
 // (check_sql_fn_retval). Nil columns are of a function that returns void.
 func Returned(ctx *Context, f *catalog.Function, q *query.Query, columns []query.Column) (*query.Query, error) {
+	list := visible(q)
+	if types.IsComposite(f.Result) && len(columns) == 1 {
+		one := types.OID(0)
+		if len(list) == 1 {
+			one = list[0].Expr.Type()
+		}
+		if one != f.Result && one != types.Record { // the columns are the attributes
+			q, err := returned(ctx, f, q, columnsOfType(ctx, f.Result), true)
+			if err != nil {
+				return nil, err
+			}
+			return asRow(q, f.Result), nil
+		}
+	}
+	return returned(ctx, f, q, columns, f.Result == types.Record && (f.ResultRelation != 0 || len(columns) > 0))
+}
+
+// asRow returns a query with one row of a composite type instead of its columns.
+func asRow(q *query.Query, oid types.OID) *query.Query {
+	simple := q.SetOp == nil && q.Values == nil && !q.Distinct && len(q.OrderBy) == 0 && !q.HasSRFs &&
+		len(visible(q)) == len(q.Targets)
+	out := q
+	if simple || q.Command != query.Select {
+		own := *q
+		out = &own
+	} else {
+		out = around(q)
+	}
+	row := &query.Row{T: query.Of(oid)}
+	for _, t := range visible(out) {
+		row.Fields, row.Names = append(row.Fields, t.Expr), append(row.Names, t.Name)
+	}
+	out.Targets = []query.Target{{Expr: row, Name: "row"}}
+	return out
+}
+
+func returned(ctx *Context, f *catalog.Function, q *query.Query, columns []query.Column,
+	row bool) (*query.Query, error) {
 	refuse := func(detail string, args ...any) error {
 		return pgerr.New(pgerr.InvalidFunctionDefinition, "return type mismatch in function declared to return %s",
 			ctx.returnName(f)).WithDetail(detail, args...)
 	}
 	s := &scope{state: &state{ctx: ctx, locs: locations{}, noParams: true}, q: q}
 	list := visible(q)
-	row := f.Result == types.Record && (f.ResultRelation != 0 || len(columns) > 0)
 	if row && len(list) == 1 && len(columns) != 1 {
 		if wide := spreadRow(q, list[0].Expr, columns); wide != nil {
 			q, list = wide, visible(wide)

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -61,6 +63,7 @@ func isPlainValues(sel *pg_query.SelectStmt) bool {
 // insertColumns returns the target columns by position; all columns if none are named.
 func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int32, err error) {
 	t := s.q.Rels[s.q.Result].Table
+	s.parts = nil
 	if len(nodes) == 0 && s.through != nil {
 		columns, locs = s.through.all()
 		return columns, locs, nil
@@ -79,12 +82,15 @@ func (s *scope) insertColumns(nodes []*pg_query.Node) (columns []int, locs []int
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(rt.Indirection) > 0 {
-			return nil, nil, s.unsupported(rt.Location, "inserting into a part of a column is not supported yet").
-				WithHint("Insert the whole value of the column.")
-		}
-		if containsInt(columns, col) && s.through == nil {
+		at := slices.Index(columns, col)
+		if at >= 0 && s.through == nil && (len(rt.Indirection) == 0 || isWhole(s, at)) {
 			return nil, nil, s.errorf(rt.Location, pgerr.DuplicateColumn, "column %q specified more than once", rt.Name)
+		}
+		if len(rt.Indirection) > 0 {
+			if s.parts == nil {
+				s.parts = map[int]part{}
+			}
+			s.parts[len(columns)] = part{rt.Name, rt.Indirection, rt.Location}
 		}
 		columns, locs = append(columns, col), append(locs, rt.Location)
 	}
@@ -112,6 +118,9 @@ func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int
 			return &query.Default{T: query.Of(types.Unknown)}
 		}
 		e, err := s.defaultOf(columns[i], exprs)
+		if p, ok := s.parts[i]; ok && err == nil {
+			err = partDefault(s, p.path, p.loc)
+		}
 		if err != nil && defaultErr == nil {
 			defaultErr = err
 		}
@@ -134,7 +143,7 @@ func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int
 	for r, row := range rows {
 		out := make([]query.Expr, len(row))
 		for i, v := range row {
-			if out[i], err = insertedValue(s, columns[i], v, exprs); err != nil {
+			if out[i], err = insertedValue(s, i, columns[i], v, exprs); err != nil {
 				return nil, err
 			}
 		}
@@ -143,21 +152,23 @@ func (s *scope) insertValues(sel *pg_query.SelectStmt, columns []int, locs []int
 	for i, col := range columns {
 		c := s.q.Rels[s.q.Result].Table.Columns[col]
 		v := &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: -1, Col: i, Name: "column" + itoa(i+1)}
+		if _, ok := s.parts[i]; ok {
+			v.T = query.T{OID: src.q.Values[0][i].Type(), Mod: src.q.Values[0][i].Typmod()}
+		}
 		src.q.Targets = append(src.q.Targets, query.Target{Name: v.Name, Expr: v})
 	}
-	s.source(src.q, columns, nil)
-	return columns, nil
+	return columns, s.source(src.q, columns, nil)
 }
 
 // insertedValue returns the expression of a column of a new row for which the text has a value, or DEFAULT.
-func insertedValue(s *scope, col int, v item, exprs *tableExprs) (query.Expr, error) {
+func insertedValue(s *scope, target, col int, v item, exprs *tableExprs) (query.Expr, error) {
 	if d, ok := v.expr.(*defaultValue); ok {
 		return d.Expr, nil
 	}
 	if err := s.checkOverriding(col); err != nil {
 		return nil, err
 	}
-	e, err := s.assign(col, v.expr, v.loc)
+	e, err := given(s, target, col, v.expr, v.loc)
 	if err == nil && s.overridden(col) {
 		e, err = s.defaultOf(col, exprs)
 	}
@@ -219,7 +230,7 @@ func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, name
 			continue
 		}
 		// A literal or parameter is coerced to the column's type inside the subquery.
-		e, err := s.assign(col, targets[i].Expr, targetLocation(sel, i))
+		e, err := given(s, i, col, targets[i].Expr, targetLocation(sel, i))
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +246,7 @@ func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, name
 	for i, col := range columns {
 		t := targets[i].Expr
 		v := &query.Var{T: query.T{OID: t.Type(), Mod: t.Typmod()}, Rel: len(s.q.Rels), Col: i, Name: targets[i].Name}
-		e, err := s.assign(col, v, targetLocation(sel, i))
+		e, err := given(s, i, col, v, targetLocation(sel, i))
 		if err == nil && s.overridden(col) {
 			e, err = s.defaultOf(col, exprs)
 		}
@@ -244,27 +255,30 @@ func (s *scope) insertSelect(n *pg_query.Node, columns []int, locs []int32, name
 		}
 		values = append(values, e)
 	}
-	s.source(src.q, columns, values)
-	return columns, nil
+	return columns, s.source(src.q, columns, values)
 }
 
 // source adds the source rows as a range table entry and assigns them to columns. If values is nil,
 // they are assigned as they are.
-func (s *scope) source(q *query.Query, columns []int, values []query.Expr) {
+func (s *scope) source(q *query.Query, columns []int, values []query.Expr) error {
 	s.q.Source = q
 	rel := &query.Rel{Kind: query.RelSource, Alias: "*SELECT*", Columns: targetColumns(q)}
 	s.q.SourceRel = s.addRel(rel)
 	for i, col := range columns {
+		c := rel.Columns[i]
+		e := query.Expr(&query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.SourceRel, Col: i, Name: c.Name})
 		if values != nil {
-			s.q.Assign = append(s.q.Assign, query.Assignment{Col: col, Expr: values[i]})
+			e = values[i]
+		}
+		if p, ok := s.parts[i]; ok {
+			if err := storeGiven(s, col, p, e); err != nil {
+				return err
+			}
 			continue
 		}
-		c := rel.Columns[i]
-		s.q.Assign = append(s.q.Assign, query.Assignment{
-			Col: col, Expr: &query.Var{T: query.T{OID: c.Type, Mod: c.Typmod}, Rel: s.q.SourceRel, Col: i,
-				Name: c.Name},
-		})
+		s.q.Assign = append(s.q.Assign, query.Assignment{Col: col, Expr: e})
 	}
+	return nil
 }
 
 // insertDefaults assigns the defaults of the columns without values.

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"cmp"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -148,15 +150,19 @@ func mergeInsert(s *scope, w *pg_query.MergeWhenClause, exprs *tableExprs) ([]qu
 		err = s.insertDefaults(nil, exprs)
 		return s.q.Assign, nil, err
 	}
+	var failed error
 	list := &pg_query.Node{Node: &pg_query.Node_List{List: &pg_query.List{Items: w.Values}}}
 	rows, err := s.valuesRows([]*pg_query.Node{list}, func(i int) query.Expr {
 		if i >= len(columns) {
 			return &query.Default{T: query.Of(types.Unknown)}
 		}
+		if p, ok := s.parts[i]; ok && failed == nil {
+			failed = partDefault(s, p.path, p.loc)
+		}
 		e, _ := s.defaultOf(columns[i], exprs)
 		return &defaultValue{Expr: e}
 	})
-	if err != nil {
+	if err := cmp.Or(err, failed); err != nil {
 		return nil, nil, err
 	}
 	row, extra := rows[0], int32(-1)
@@ -170,11 +176,15 @@ func mergeInsert(s *scope, w *pg_query.MergeWhenClause, exprs *tableExprs) ([]qu
 		if returnsSet(v.expr) {
 			return nil, nil, s.unsupported(v.loc, "set-valued function called in context that cannot accept a set")
 		}
-		e, err := insertedValue(s, columns[i], v, exprs)
+		e, err := insertedValue(s, i, columns[i], v, exprs)
 		if err != nil {
 			return nil, nil, err
 		}
-		s.q.Assign = append(s.q.Assign, query.Assignment{Col: columns[i], Expr: e})
+		if p, ok := s.parts[i]; !ok {
+			s.q.Assign = append(s.q.Assign, query.Assignment{Col: columns[i], Expr: e})
+		} else if err := storeGiven(s, columns[i], p, e); err != nil {
+			return nil, nil, err
+		}
 	}
 	err = s.insertDefaults(columns, exprs)
 	return s.q.Assign, columns, err

@@ -5,8 +5,6 @@ import (
 
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/query"
-	"github.com/sherddb/sherd/sql/types"
-	"github.com/sherddb/sherd/sql/usertype"
 )
 
 // codeGeneratedAlways is generated_always of errcodes.txt.
@@ -295,7 +293,7 @@ func (s *scope) assignment(rt *pg_query.ResTarget, col int, base query.Expr, exp
 	}
 	if value == nil && val.GetSetToDefault() != nil {
 		if len(rt.Indirection) > 0 {
-			return nil, s.unsupported(rt.Location, "cannot set an array element to DEFAULT")
+			return nil, partDefault(s, rt.Indirection, rt.Location)
 		}
 		return s.defaultOf(col, exprs)
 	}
@@ -315,7 +313,7 @@ func (s *scope) assignment(rt *pg_query.ResTarget, col int, base query.Expr, exp
 		}
 	}
 	if len(rt.Indirection) > 0 {
-		return s.assignPart(rt, base, value, loc)
+		return assignPart(s, part{rt.Name, rt.Indirection, rt.Location}, base, value)
 	}
 	return s.assign(col, value, loc)
 }
@@ -351,45 +349,4 @@ func (s *scope) multiAssign(m *pg_query.MultiAssignRef) (*pg_query.Node, query.E
 	outer.q.Targets = []query.Target{{Name: columns[at].Name,
 		Expr: &query.Var{T: t, Rel: rel, Col: at, Name: columns[at].Name}}}
 	return m.Source, &query.SubLink{T: t, Kind: query.SubScalar, Query: outer.q}, nil
-}
-
-// assignPart is column[…] = value.
-func (s *scope) assignPart(rt *pg_query.ResTarget, base, value query.Expr, loc int32) (query.Expr, error) {
-	for _, n := range rt.Indirection {
-		if n.GetAIndices() == nil {
-			return nil, s.unsupported(rt.Location, "assigning to a field of a column is not supported yet").
-				WithHint("Assign the whole value of the column.")
-		}
-	}
-	if domain := base.Type(); types.IsDomain(domain) {
-		typmod := usertype.BaseTypmod(s.ctx.Catalog, domain)
-		base = &query.Relabel{T: query.T{OID: types.BaseOf(domain), Mod: typmod}, Arg: base, Cast: 'i'}
-		e, err := s.assignPart(rt, base, value, loc)
-		if err != nil {
-			return nil, err
-		}
-		return s.coerceTo(e, domain, -1, assignment, loc)
-	}
-	e, err := s.indirect(base, rt.Indirection, rt.Location)
-	if err != nil {
-		return nil, err
-	}
-	sub := e.(*query.Subscript)
-	want := sub.Elem
-	if sub.Slice {
-		want = base.Type()
-	}
-	v, err := s.coerceTo(value, want, base.Typmod(), assignment, loc)
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, s.errorf(rt.Location, pgerr.DatatypeMismatch,
-			"subscripted assignment to %q requires type %s but expression is of type %s",
-			rt.Name, s.ctx.name(want), s.ctx.name(value.Type())).
-			WithHint("You will need to rewrite or cast the expression.")
-	}
-	sub.Assign = v
-	sub.T = query.T{OID: base.Type(), Mod: base.Typmod()}
-	return sub, nil
 }

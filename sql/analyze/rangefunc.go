@@ -153,6 +153,10 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 		return f, false, s.errorf(location(n), pgerr.SyntaxError,
 			`a column definition list is required for functions returning "record"`)
 	}
+	if types.IsComposite(f.Call.Type()) { // a body that was inlined
+		f.Columns, _ = s.rowColumns(f.Call)
+		return f, false, nil
+	}
 	if namesResult(f.Call) {
 		f.Columns = procColumns(call) // a single OUT argument names the column
 		f.Columns[0].Type = call.Type()

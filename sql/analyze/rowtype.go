@@ -231,7 +231,7 @@ func VariableType(ctx *Context, text string) (types.OID, int32, []query.Column, 
 	}
 	oid, typmod, err := s.typeName(name)
 	if err == nil && types.IsComposite(oid) {
-		return types.Record, -1, columnsOfType(ctx, oid), nil
+		return oid, -1, columnsOfType(ctx, oid), nil
 	}
 	if pgerr.Is(err, pgerr.UndefinedObject) || pgerr.Is(err, pgerr.FeatureNotSupported) {
 		if table := s.rowTypeOf(name); table != nil {
@@ -257,4 +257,201 @@ func relationNamed(s *scope, parts []string, loc int32) (*query.Rel, error) {
 	}
 	rel, _, err := s.relation(rv)
 	return rel, err
+}
+
+// part is a part of a column or variable that a statement assigns: fields and subscripts lead to it.
+type part struct {
+	name string // of the column
+	path []*pg_query.Node
+	loc  int32
+}
+
+// partDefault is the error of DEFAULT for a part of a column.
+func partDefault(s *scope, path []*pg_query.Node, loc int32) error {
+	if path[0].GetAIndices() != nil {
+		return s.errorf(loc, pgerr.FeatureNotSupported, "cannot set an array element to DEFAULT")
+	}
+	return s.errorf(loc, pgerr.FeatureNotSupported, "cannot set a subfield to DEFAULT")
+}
+
+// isWhole reports whether a target of INSERT is a whole column.
+func isWhole(s *scope, target int) bool {
+	_, is := s.parts[target]
+	return !is
+}
+
+// given converts a value of INSERT to the type of its target.
+func given(s *scope, target, col int, value query.Expr, loc int32) (query.Expr, error) {
+	p, ok := s.parts[target]
+	if !ok {
+		return s.assign(col, value, loc)
+	}
+	var out query.Expr
+	c := s.q.Rels[s.q.Result].Table.Columns[col]
+	base := &query.Const{T: query.T{OID: c.Type, Mod: c.Typmod}}
+	_, err := storePart(s, p, p.path, base, func(to query.T, subscript bool) (e query.Expr, err error) {
+		out, err = partValue(s, p, value, to, subscript)
+		return out, err
+	})
+	return out, err
+}
+
+// storeGiven assigns a part of a column in INSERT.
+func storeGiven(s *scope, col int, p part, value query.Expr) error {
+	at := slices.IndexFunc(s.q.Assign, func(a query.Assignment) bool { return a.Col == col })
+	c := s.q.Rels[s.q.Result].Table.Columns[col]
+	base := query.Expr(&query.Const{T: query.T{OID: c.Type, Mod: c.Typmod}})
+	if at >= 0 {
+		base = s.q.Assign[at].Expr
+	}
+	e, err := assignPart(s, p, base, value)
+	if err != nil {
+		return err
+	}
+	if at < 0 {
+		s.q.Assign = append(s.q.Assign, query.Assignment{Col: col, Expr: e})
+	} else {
+		s.q.Assign[at].Expr = e
+	}
+	return nil
+}
+
+// assignPart returns base with a new value of a part (transformAssignmentIndirection).
+func assignPart(s *scope, p part, base, value query.Expr) (query.Expr, error) {
+	return storePart(s, p, p.path, base, func(to query.T, subscript bool) (query.Expr, error) {
+		return partValue(s, p, value, to, subscript)
+	})
+}
+
+// partValue converts a value to the type of a part.
+func partValue(s *scope, p part, value query.Expr, to query.T, subscript bool) (query.Expr, error) {
+	v, err := s.coerceTo(value, to.OID, to.Mod, assignment, p.loc)
+	if err != nil || v != nil {
+		return v, err
+	}
+	const hint = "You will need to rewrite or cast the expression."
+	if subscript {
+		return nil, s.errorf(p.loc, pgerr.DatatypeMismatch,
+			"subscripted assignment to %q requires type %s but expression is of type %s", p.name, s.ctx.name(to.OID),
+			s.ctx.name(value.Type())).WithHint(hint)
+	}
+	name := p.path[len(p.path)-1].GetString_().GetSval()
+	return nil, s.errorf(p.loc, pgerr.DatatypeMismatch, "subfield %q is of type %s but expression is of type %s", name,
+		s.ctx.name(to.OID), s.ctx.name(value.Type())).WithHint(hint)
+}
+
+// storePart returns base with a new value of the part that a path leads to. value returns the value for
+// the type of the part.
+func storePart(s *scope, p part, path []*pg_query.Node, base query.Expr,
+	value func(to query.T, subscript bool) (query.Expr, error)) (query.Expr, error) {
+	if domain := base.Type(); types.IsDomain(domain) {
+		typmod := usertype.BaseTypmod(s.ctx.Catalog, domain)
+		base = &query.Relabel{T: query.T{OID: types.BaseOf(domain), Mod: typmod}, Arg: base, Cast: 'i'}
+		e, err := storePart(s, p, path, base, value)
+		if err != nil {
+			return nil, err
+		}
+		return s.coerceTo(e, domain, -1, assignment, p.loc)
+	}
+	if name, ok := path[0].GetNode().(*pg_query.Node_String_); ok {
+		return storeField(s, p, path, base, name.String_.Sval, value)
+	}
+	n := slices.IndexFunc(path, func(x *pg_query.Node) bool { return x.GetAIndices() == nil })
+	if n < 0 {
+		n = len(path)
+	}
+	e, err := s.indirect(base, path[:n], p.loc)
+	if err != nil {
+		return nil, err
+	}
+	sub, ok := e.(*query.Subscript)
+	if !ok {
+		return nil, s.unsupported(p.loc, "this assignment is not supported")
+	}
+	out := *sub
+	if n == len(path) {
+		to := query.T{OID: sub.Elem, Mod: base.Typmod()}
+		if sub.Slice {
+			to.OID = base.Type()
+		}
+		out.Assign, err = value(to, true)
+	} else {
+		out.Assign, err = storePart(s, p, path[n:], sub, value)
+	}
+	out.T = query.T{OID: base.Type(), Mod: base.Typmod()}
+	return &out, err
+}
+
+// storeField is storePart for a field of a row.
+func storeField(s *scope, p part, path []*pg_query.Node, base query.Expr, name string,
+	value func(to query.T, subscript bool) (query.Expr, error)) (query.Expr, error) {
+	columns := columnsOfType(s.ctx, base.Type())
+	if columns == nil {
+		return nil, s.errorf(p.loc, pgerr.DatatypeMismatch,
+			"cannot assign to field %q of column %q because its type %s is not a composite type", name, p.name,
+			s.ctx.name(base.Type()))
+	}
+	at := slices.IndexFunc(columns, func(c query.Column) bool { return c.Name == name })
+	if at < 0 {
+		return nil, s.errorf(p.loc, pgerr.UndefinedColumn,
+			"cannot assign to field %q of column %q because there is no such column in data type %s", name, p.name,
+			s.ctx.name(base.Type()))
+	}
+	out := &query.Row{T: query.Of(base.Type()), Implicit: true}
+	was, _ := base.(*query.Row)
+	for i, c := range columns {
+		var f query.Expr
+		if was != nil {
+			f = was.Fields[i]
+		} else {
+			f = &query.Field{T: query.T{OID: c.Type, Mod: c.Typmod}, Arg: base, N: i, Name: c.Name}
+		}
+		if i == at {
+			var err error
+			if len(path) == 1 {
+				f, err = value(query.T{OID: c.Type, Mod: c.Typmod}, false)
+			} else {
+				f, err = storePart(s, p, path[1:], f, value)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		out.Fields, out.Names = append(out.Fields, f), append(out.Names, c.Name)
+	}
+	return out, nil
+}
+
+// callOrField is a call, or the field of a row that is written as one: name(row).
+func callOrField(s *scope, f *pg_query.FuncCall) (query.Expr, error) {
+	e, err := s.funcCall(f)
+	plain := len(f.Funcname) == 1 && len(f.Args) == 1 && f.AggFilter == nil && f.Over == nil
+	if !pgerr.Is(err, pgerr.UndefinedFunction) || !plain || f.AggStar || f.AggDistinct || f.FuncVariadic ||
+		f.AggWithinGroup || len(f.AggOrder) > 0 {
+		return e, err
+	}
+	row, failed := s.expr(f.Args[0])
+	if failed != nil || !isComposite(row.Type()) {
+		return nil, err
+	}
+	if field, failed := columnOfRow(s, row, nodeStrings(f.Funcname)[0], f.Location); failed == nil {
+		return field, nil
+	}
+	return nil, err
+}
+
+// callByField returns the call of a function that is written as the field of a row: row.name. It
+// returns nil if there is no such function.
+func callByField(s *scope, e query.Expr, name string, loc int32) (query.Expr, error) {
+	args := callArgs{items: []item{{e, loc}}}
+	f := &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode(name)}, Location: loc}
+	found, err := s.findFunction([]string{name}, args, f)
+	if err != nil || found.castTo != 0 || found.proc.Kind != 'f' || found.proc.RetSet || s.ctx.Form {
+		return nil, nil
+	}
+	call, err := s.buildCall(found, args, f)
+	if err != nil || call.Proc.Language == "" {
+		return call, err
+	}
+	return inlined(s, call)
 }

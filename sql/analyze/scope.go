@@ -137,7 +137,8 @@ type scope struct {
 	place     place
 	lateral   bool // LATERAL references are allowed here
 	lastSRF   *query.Call
-	through   *viewTarget // of a write to a view
+	through   *viewTarget  // of a write to a view
+	parts     map[int]part // targets of INSERT that are parts of columns, by position
 	groupings []pendingGrouping
 }
 

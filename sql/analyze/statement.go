@@ -93,7 +93,7 @@ func Assignment(ctx *Context, node *pg_query.Node, a function.Assignment) (*quer
 		if base, err = variable(s, a.Base, -1); err != nil {
 			return nil, nil, err
 		}
-		t.Expr, err = s.assignPart(&pg_query.ResTarget{Name: a.Name, Indirection: a.Path}, base, t.Expr, loc)
+		t.Expr, err = assignPart(s, part{a.Name, a.Path, loc}, base, t.Expr)
 	} else {
 		t.Expr, err = assigned(s, t.Expr, a, loc)
 	}

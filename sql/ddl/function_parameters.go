@@ -95,8 +95,7 @@ func (d *functionDraft) argumentType(p *pg_query.FunctionParameter, a *catalog.A
 		return invalidFunction("%ss cannot accept set arguments", d.word())
 	}
 	if relation != 0 {
-		return pgerr.Unsupported("arguments of the row type of a table are not supported yet").
-			WithHint("Pass the columns, or a document: to_jsonb(row).")
+		oid, a.Relation = types.RowTypeOf(relation), relation
 	}
 	if converted {
 		d.noticeConverted(p.ArgType, oid)

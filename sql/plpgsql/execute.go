@@ -327,16 +327,18 @@ func (f *frame) returnNext(s *syntax.ReturnNext) error {
 	if err != nil {
 		return err
 	}
-	if f.d.Columns == nil && f.d.Result != types.Record {
+	if f.row == nil && f.d.Result != types.Record {
 		if d, err = f.convert(d, p.typed(), function.Typed{OID: f.d.Result, Typmod: f.d.Typmod}); err != nil {
 			return err
 		}
 		return f.call.Emit([]types.Datum{d})
 	}
-	if d.IsNull() {
-		return f.call.Emit(make([]types.Datum, len(f.d.Columns)))
-	}
-	if p.columns[0].Type != types.Record {
+	switch {
+	case d.IsNull() && f.packed:
+		return f.call.Emit([]types.Datum{types.Null})
+	case d.IsNull():
+		return f.call.Emit(make([]types.Datum, len(f.row)))
+	case !isRow(p.columns[0].Type):
 		return pgerr.New(pgerr.DatatypeMismatch,
 			"cannot return non-composite value from function returning composite type")
 	}
@@ -349,13 +351,16 @@ func (f *frame) returnNext(s *syntax.ReturnNext) error {
 
 // emitRow returns a row of a set, converted to the columns of the result.
 func (f *frame) emitRow(columns []query.Column, fields []types.Datum) error {
-	if f.d.Columns == nil { // a record whose columns the caller does not know is one value
+	if f.row == nil { // a record whose columns the caller does not know is one value
 		s := newShape(columns)
 		return f.call.Emit([]types.Datum{types.NewNamedRecord(s.types, fields, s.names)})
 	}
 	row, err := f.rowAs(columns, fields)
 	if err != nil {
 		return err
+	}
+	if f.packed {
+		return f.call.Emit([]types.Datum{f.rowOf(row)})
 	}
 	return f.call.Emit(row)
 }
@@ -372,7 +377,7 @@ func (f *frame) returnQuery(s *syntax.ReturnQuery) error {
 	if err := f.checkReturned(p.columns); err != nil {
 		return err
 	}
-	scalar := f.d.Columns == nil && f.d.Result != types.Record
+	scalar := f.row == nil && f.d.Result != types.Record
 	r, err := f.call.Statements.Run(f.call.Context, p.st, args, func(row []types.Datum) error {
 		if !scalar {
 			return f.emitRow(p.columns, row)
@@ -393,7 +398,7 @@ func (f *frame) checkReturned(columns []query.Column) error {
 		return pgerr.New(pgerr.DatatypeMismatch, "structure of query does not match function result type").
 			WithDetail(format, args...)
 	}
-	want := f.d.Columns
+	want := f.row
 	if want == nil {
 		if f.d.Result == types.Record {
 			return nil

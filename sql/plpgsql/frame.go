@@ -135,7 +135,7 @@ func (f *frame) returned() (types.Datum, error) {
 		return types.Datum{K: types.KindVoid}, nil
 	case len(f.outs) > 0:
 		return f.outRow(), nil
-	case f.d.Result == types.Record || f.d.Columns != nil:
+	case f.d.Result == types.Record || f.row != nil:
 		return f.rowResult()
 	}
 	return f.convert(f.result, f.of, function.Typed{OID: f.d.Result, Typmod: f.d.Typmod})
@@ -157,7 +157,7 @@ func (f *frame) outRow() types.Datum {
 
 // rowResult converts the row that RETURN returns to the columns that the caller knows.
 func (f *frame) rowResult() (types.Datum, error) {
-	if f.result.IsNull() || f.d.Columns == nil {
+	if f.result.IsNull() || f.row == nil {
 		return f.result, nil
 	}
 	columns, fields, err := fieldsOf(f.result, nil)
@@ -168,13 +168,21 @@ func (f *frame) rowResult() (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	s := newShape(f.d.Columns)
-	return types.NewNamedRecord(s.types, row, s.names), nil
+	return f.rowOf(row), nil
+}
+
+// rowOf returns a row of the result as one value.
+func (f *frame) rowOf(row []types.Datum) types.Datum {
+	s := newShape(f.row)
+	if f.packed {
+		return types.NewRecord(s.types, row)
+	}
+	return types.NewNamedRecord(s.types, row, s.names)
 }
 
 // rowAs returns a row with the columns of the result, whose types it must have.
 func (f *frame) rowAs(columns []query.Column, fields []types.Datum) ([]types.Datum, error) {
-	want := f.d.Columns
+	want := f.row
 	fail := func(format string, args ...any) error {
 		return pgerr.New(pgerr.DatatypeMismatch, "returned record type does not match expected record type").
 			WithDetail(format, args...)

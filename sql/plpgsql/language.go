@@ -41,6 +41,10 @@ type body struct {
 	variables []variable
 	inputs    []int // variables of the arguments of a call
 	outs      []int // of the arguments that calls return
+	// The columns of a row that RETURN returns, nil if they are not known. With packed they are those of
+	// a composite type, whose values calls return.
+	row    []query.Column
+	packed bool
 
 	mu       sync.Mutex
 	prepared []*prepared // by number of the SQL
@@ -52,6 +56,7 @@ type body struct {
 type variable struct {
 	function.Typed
 	columns []query.Column // of a row type
+	row     types.OID      // a composite type; its OID is record then
 }
 
 // field is a field of a record.
@@ -61,18 +66,25 @@ type field struct {
 }
 
 func compile(d *function.Definition, a function.Analysis) (*body, error) {
-	b := &body{d: d, signature: Inline, fields: map[field]int{}}
+	b := &body{d: d, signature: Inline, fields: map[field]int{}, row: d.Columns}
+	if types.IsComposite(d.Result) {
+		columns, err := compositeColumns(d.Result, a)
+		if err != nil {
+			return nil, err
+		}
+		b.row, b.packed = columns, true
+	}
 	if d.OID != 0 || d.Name != "" {
 		b.signature = d.Signature(a.Format)
 	}
 	r := syntax.Routine{Source: d.Source, Name: d.Name, Returns: returns(d), Trigger: isTrigger(d)}
 	r.IsComposite = func(t *syntax.Type) (bool, error) {
 		oid, _, columns, err := a.Type(t.Text)
-		return oid == types.Record || columns != nil, err
+		return isRow(oid) || columns != nil, err
 	}
 	for i := range d.Arguments {
 		arg := &d.Arguments[i]
-		t := syntax.Type{Record: arg.Type == types.Record}
+		t := syntax.Type{Record: isRow(arg.Type)}
 		if arg.Type == types.RefCursor {
 			t = syntax.Refcursor()
 		}
@@ -132,6 +144,10 @@ func (b *body) typeOf(v *syntax.Variable, a function.Analysis) (variable, error)
 	}
 	if v.Param > 0 {
 		arg := &b.d.Arguments[v.Param-1]
+		if types.IsComposite(arg.Type) {
+			columns, err := compositeColumns(arg.Type, a)
+			return variable{Typed: function.Typed{OID: types.Record, Typmod: -1}, columns: columns, row: arg.Type}, err
+		}
 		return variable{Typed: function.Typed{OID: arg.Type, Typmod: arg.Typmod}}, nil
 	}
 	if v.Type.Record {
@@ -145,10 +161,23 @@ func (b *body) typeOf(v *syntax.Variable, a function.Analysis) (variable, error)
 		return variable{}, pgerr.New(pgerr.FeatureNotSupported,
 			"variable %q has pseudo-type %s", v.Name, a.Format(oid, -1))
 	}
+	row := types.OID(0)
 	if columns != nil {
+		if types.IsComposite(oid) {
+			row = oid
+		}
 		oid = types.Record
 	}
-	return variable{Typed: function.Typed{OID: oid, Typmod: typmod}, columns: columns}, nil
+	return variable{Typed: function.Typed{OID: oid, Typmod: typmod}, columns: columns, row: row}, nil
+}
+
+// isRow reports whether values of a type are rows.
+func isRow(oid types.OID) bool { return types.KindOf(oid) == types.KindRecord }
+
+// compositeColumns returns the columns of a composite type.
+func compositeColumns(oid types.OID, a function.Analysis) ([]query.Column, error) {
+	_, _, columns, err := a.Type(a.Format(oid, -1))
+	return columns, err
 }
 
 // inCompilation names the place of an error that was found while a body was compiled.

@@ -281,7 +281,11 @@ func (n *names) scalar(v *syntax.Variable) function.Variable {
 func (n *names) row(v *syntax.Variable) function.Variable {
 	columns := n.dependsOn(v).columns
 	n.load(load{value: v.Number, variable: v.Number, field: -1})
-	return function.Variable{N: v.Number + 1, Type: types.Record, Typmod: -1, Columns: columns}
+	typ := types.Record
+	if own := n.variables[v.Number].row; own != 0 {
+		typ = own
+	}
+	return function.Variable{N: v.Number + 1, Type: typ, Typmod: -1, Columns: columns}
 }
 
 // fieldOf returns the variable of a field of a record.

@@ -140,7 +140,7 @@ func (f *frame) assign(s *syntax.Assign) error {
 		if err != nil {
 			return err
 		}
-		if p.typed().OID != types.Record && !d.IsNull() {
+		if !isRow(p.typed().OID) && !d.IsNull() {
 			return pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
 		}
 		return f.set(t, d, p.typed(), nil)
@@ -244,7 +244,7 @@ func (f *frame) returnValue(s *syntax.Return) error {
 		return err
 	}
 	f.result, f.of = d.Clone(), p.typed()
-	if (f.d.Result == types.Record || f.d.Columns != nil || isTrigger(f.d)) && !d.IsNull() && f.of.OID != types.Record {
+	if (f.d.Result == types.Record || f.row != nil || isTrigger(f.d)) && !d.IsNull() && !isRow(f.of.OID) {
 		return pgerr.New(pgerr.DatatypeMismatch,
 			"cannot return non-composite value from function returning composite type")
 	}

@@ -19,6 +19,9 @@ func (f *store) convert(d types.Datum, from, to function.Typed) (types.Datum, er
 	if from == to || from.OID == to.OID && to.Typmod < 0 && !types.IsDomain(to.OID) {
 		return d, nil
 	}
+	if types.IsComposite(to.OID) && from.OID == types.Record && !d.IsNull() {
+		return f.convertRow(d, to)
+	}
 	key := conversion{from, to}
 	c, ok := f.converts[key]
 	if !ok {
@@ -37,13 +40,37 @@ func (f *store) convert(d types.Datum, from, to function.Typed) (types.Datum, er
 	return c(f.call.Context, f.call.Values, d)
 }
 
+// convertRow converts a row to a composite type, field by field.
+func (f *store) convertRow(d types.Datum, to function.Typed) (types.Datum, error) {
+	want, err := compositeColumns(to.OID, f.call.Statements)
+	if err != nil {
+		return types.Null, err
+	}
+	columns, fields, err := fieldsOf(d, nil)
+	if err != nil {
+		return types.Null, err
+	}
+	if len(fields) != len(want) {
+		return types.Null, pgerr.New(pgerr.DatatypeMismatch, "cannot assign a row of %d columns to one of %d",
+			len(fields), len(want))
+	}
+	s := newShape(want)
+	for i, c := range columns {
+		from := function.Typed{OID: c.Type, Typmod: c.Typmod}
+		if fields[i], err = f.convert(fields[i], from, s.typed(i)); err != nil {
+			return types.Null, err
+		}
+	}
+	return types.NewRecord(s.types, fields), nil
+}
+
 func (f *store) set(t *syntax.Target, d types.Datum, from function.Typed, columns []query.Column) error {
 	v := t.Variable.Number
 	switch {
 	case t.Field != "":
 		return f.setField(t, d, from)
 	case f.variables[v].OID == types.Record:
-		if !d.IsNull() && from.OID != types.Record {
+		if !d.IsNull() && !isRow(from.OID) {
 			return pgerr.New(pgerr.DatatypeMismatch, "cannot assign non-composite value to a record variable")
 		}
 		return f.setRow(v, d, columns)

@@ -43,12 +43,20 @@ func (k *Compiler) setCall(n *query.Call, columns []query.Column) (*setCall, err
 		vals:   make(types.Row, len(args)),
 		strict: n.Proc.Strict,
 	}
-	s.fields = resultFields(n)
+	if !packsRows(n) {
+		s.fields = resultFields(n)
+	}
 	if n.Columns != nil && n.Type() == types.Record {
 		s.names = recordNames(n.Columns)
 	}
 	k.Own(s)
 	return s, nil
+}
+
+// packsRows reports whether a function returns values of a composite type: those that return sets of
+// fields are the ones that populate rows from documents.
+func packsRows(n *query.Call) bool {
+	return types.IsComposite(n.Type()) && !strings.HasSuffix(n.Proc.Src, "_populate_recordset")
 }
 
 func recordNames(columns []query.Column) string {
@@ -264,6 +272,7 @@ type functionItem struct {
 	set    *setCall
 	scalar expr.Eval
 	width  int
+	packed bool // its rows are values of a composite type
 	row    types.Row
 }
 
@@ -271,6 +280,9 @@ func (k *Compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 	o := &functionScanOp{ordinality: n.Ordinality, out: make(types.Row, len(n.Output()))}
 	for _, f := range n.Functions {
 		it := functionItem{width: len(f.Columns)}
+		if call, ok := f.Call.(*query.Call); ok {
+			it.packed = packsRows(call)
+		}
 		var err error
 		if call, ok := f.Call.(*query.Call); ok && call.Proc.RetSet {
 			it.set, err = k.setCall(call, f.Columns)
@@ -292,7 +304,7 @@ func (k *Compiler) functionScan(n *plan.FunctionScan) (Op, error) {
 func (it *functionItem) each(c *Execution, emit Emit) error {
 	if it.set != nil {
 		return it.set.run(c, nil, func(r types.Row) error {
-			if len(r) == 1 && it.width > 1 {
+			if len(r) == 1 && (it.width > 1 || it.packed && r[0].K == types.KindRecord) {
 				if err := it.unpack(r[0]); err != nil {
 					return err
 				}

@@ -142,11 +142,14 @@ func (p *reader) target(path bool) (Target, error) {
 	switch rest := parts[used:]; {
 	case len(rest) > 0 && !v.Composite:
 		return unknown()
-	case len(rest) > 1:
+	case len(rest) > 1 && !path:
 		return t, p.failAt(first.start, pgerr.FeatureNotSupported,
 			"assigning to a field of a field is not supported yet")
-	case len(rest) == 1:
+	case len(rest) > 0:
 		t.Field = rest[0]
+		for _, name := range rest[1:] {
+			t.Path = append(t.Path, pg_query.MakeStrNode(name))
+		}
 	}
 	if !path || !p.peek().is("[") {
 		return t, nil
@@ -177,7 +180,7 @@ func (p *reader) path(t *Target, start int) error {
 	if len(targets) != 1 || targets[0].GetResTarget().GetVal().GetAIndirection() == nil {
 		return p.unexpected()
 	}
-	t.Path = targets[0].GetResTarget().GetVal().GetAIndirection().Indirection
+	t.Path = append(t.Path, targets[0].GetResTarget().GetVal().GetAIndirection().Indirection...)
 	return nil
 }
 
