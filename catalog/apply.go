@@ -270,6 +270,9 @@ func numbersOf(d descriptor) []uint64 {
 				out = append(out, numberKey(partNumbers, n))
 			}
 		}
+		for i := range d.RowPolicies() {
+			out = append(out, numberKey(partNumbers, d.RowSecurity.Policies[i].OID))
+		}
 	case *Type:
 		if d.Domain != nil {
 			for i := range d.Domain.Checks {

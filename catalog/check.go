@@ -170,7 +170,7 @@ func checkTable(t *Table) error {
 		names[c.Name] = true
 	}
 	return errors.Join(checkConstraints(t), checkIndexes(t), checkSegments(t), t.checkAttNum(t.Document, true),
-		t.Sequence.check(), t.Hot.check(), checkExtended(t), checkTriggers(t))
+		t.Sequence.check(), t.Hot.check(), checkExtended(t), checkTriggers(t), checkRowPolicies(t))
 }
 
 // checkSegments checks that a range table has a primary key, and no other way to place its rows.

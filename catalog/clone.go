@@ -53,6 +53,7 @@ func (t *Table) Clone() *Table {
 	c.ColumnComments = maps.Clone(t.ColumnComments)
 	c.Sequence, c.View, c.Hot = t.Sequence.clone(), t.View.clone(), t.Hot.Clone()
 	c.Statistics, c.Triggers = cloneStatistics(t.Statistics), cloneTriggers(t.Triggers)
+	c.RowSecurity = t.RowSecurity.clone()
 	return &c
 }
 

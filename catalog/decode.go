@@ -142,6 +142,7 @@ func decodeTable(p *pb.Table) (*Table, error) {
 	t.Statistics, t.Triggers = d.extended(p.GetStatistics()), d.triggers(p.GetTriggers())
 	t.KeyTriggers = byte(p.GetKeyTriggers())
 	t.View, t.ACL = d.viewRule(p.GetView()), decodeACL(p.GetAcl())
+	t.RowSecurity = d.rowSecurity(p.GetRowSecurity())
 	if d.overflow {
 		return nil, fmt.Errorf("table %q: attribute number out of range", t.Name)
 	}

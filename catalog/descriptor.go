@@ -164,10 +164,11 @@ type Special struct {
 	// KeyTriggers is pg_trigger.tgenabled of the triggers by which PostgreSQL checks the table's foreign
 	// keys, on its side of them; 0 is 'O'.
 	KeyTriggers byte
-	Sequence    *Sequence // of KindSequence, nil for all others
-	View        *ViewRule // of KindView, nil for all others
-	ACL         acl.List  // nil is the default one
-	OnCommit    OnCommit  // of temporary relations, 0 for all others
+	Sequence    *Sequence    // of KindSequence, nil for all others
+	View        *ViewRule    // of KindView, nil for all others
+	ACL         acl.List     // nil is the default one
+	OnCommit    OnCommit     // of temporary relations, 0 for all others
+	RowSecurity *RowSecurity // of tables, nil if it was never switched on and there are no policies
 }
 
 // FormerIDs connects a collection with the table of its forwarding entries, which map former ids of

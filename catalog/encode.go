@@ -130,7 +130,7 @@ func encodeTable(t *Table) *pb.Table {
 	p.Sequence, p.Hot, p.HotOf = encodeSequence(t.Sequence), encodeHot(t.Hot), t.HotOf
 	p.Statistics, p.Triggers = encodeExtended(t.Statistics), encodeTriggers(t.Triggers)
 	p.KeyTriggers = uint32(t.KeyTriggers)
-	p.View, p.Acl = encodeViewRule(t.View), encodeACL(t.ACL)
+	p.View, p.Acl, p.RowSecurity = encodeViewRule(t.View), encodeACL(t.ACL), t.RowSecurity.encode()
 	return p
 }
 

@@ -100,6 +100,10 @@ var features = []feature{
 			"sherd.catalog.Type.acl", "sherd.catalog.Function.acl", "sherd.catalog.Role.member_of",
 		}, nil,
 	},
+	{
+		clusterversion.RowSecurity, "row security",
+		[]protoreflect.FullName{"sherd.catalog.Table.row_security"}, nil,
+	},
 }
 
 // OrderedIndexesSince is the version of the cluster from which nodes read indexes in both directions

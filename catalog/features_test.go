@@ -23,7 +23,7 @@ func TestEveryFieldHasAVersion(t *testing.T) {
 	for _, name := range strings.Fields(string(data)) {
 		known[name] = true
 	}
-	newMessages := map[string]bool{"Hot": true, "Counter": true, "HotDocument": true, "Segment": true, "PrefixRule": true, "Resegment": true, "MovedSegment": true, "Statistics": true, "ExtendedStatistics": true, "ViewRule": true, "ViewUse": true, "Type": true, "EnumLabel": true, "Attribute": true, "Domain": true, "Function": true, "Argument": true, "Trigger": true, "AccessList": true, "AccessItem": true, "DefaultAccess": true, "LanguageAccess": true, "Membership": true} // fields of brought hold them
+	newMessages := map[string]bool{"Hot": true, "Counter": true, "HotDocument": true, "Segment": true, "PrefixRule": true, "Resegment": true, "MovedSegment": true, "Statistics": true, "ExtendedStatistics": true, "ViewRule": true, "ViewUse": true, "Type": true, "EnumLabel": true, "Attribute": true, "Domain": true, "Function": true, "Argument": true, "Trigger": true, "AccessList": true, "AccessItem": true, "DefaultAccess": true, "LanguageAccess": true, "Membership": true, "RowSecurity": true, "RowPolicy": true} // fields of brought hold them
 
 	known["MoveStep.receipt"] = true // clusterversion.RenewedSteps: the driver asks before it writes it
 	for _, f := range features {
@@ -71,7 +71,7 @@ func TestFeatures(t *testing.T) {
 	}
 	format(clusterversion.First)
 	validation := &Job{ID: 9, Kind: ValidationJob, State: JobRunning, Payload: []byte("{}")}
-	later := slices.Concat(classOps(), methodOps(), hotOps(), zoneOps(), forwardingOps(t), segmentOps(), resegmentOps()[:1], prefixOps(), lostOps(), statisticsOps(), targetOps(), extendedOps(), viewOps()[1:], typeOps(), domainOps(), compositeOps(), functionOps(), triggerOps(), accessOps(t), []op{{kind: putOp, key: keyOf(validation), desc: validation}})
+	later := slices.Concat(classOps(), methodOps(), hotOps(), zoneOps(), forwardingOps(t), segmentOps(), resegmentOps()[:1], prefixOps(), lostOps(), statisticsOps(), targetOps(), extendedOps(), viewOps()[1:], typeOps(), domainOps(), compositeOps(), functionOps(), triggerOps(), rowSecurityOps(), accessOps(t), []op{{kind: putOp, key: keyOf(validation), desc: validation}})
 	seen := map[int]bool{}
 	for _, o := range later {
 		uses := usesOf(o.desc)

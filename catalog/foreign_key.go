@@ -63,6 +63,8 @@ type referrers struct {
 	once  sync.Once
 	by    map[OID][]Referrer
 	users map[OID][]*Table // views, by the relations and constraints that they use
+	// guarded has the tables whose row policies use a relation or a constraint.
+	guarded map[OID][]*Table
 }
 
 // Referrers lists the foreign keys that refer to a table, the oldest first.
@@ -74,8 +76,12 @@ func (v *View) Referrers(table OID) []Referrer {
 func findReferrers(v *View) {
 	v.referrers.once.Do(func() {
 		v.referrers.by, v.referrers.users = map[OID][]Referrer{}, map[OID][]*Table{}
+		v.referrers.guarded = map[OID][]*Table{}
 		for t := range v.Tables(0) {
 			t.View.eachObject(func(oid OID) { v.referrers.users[oid] = append(v.referrers.users[oid], t) })
+			for _, oid := range t.usedByPolicies() {
+				v.referrers.guarded[oid] = append(v.referrers.guarded[oid], t)
+			}
 			for i := range t.Constraints {
 				if k := &t.Constraints[i]; k.Reference != nil {
 					v.referrers.by[k.Reference.Table] = append(v.referrers.by[k.Reference.Table], Referrer{t, k})

@@ -255,6 +255,10 @@ func (t *Table) eachText(f func(string)) {
 	for i := range t.Triggers {
 		f(t.Triggers[i].When)
 	}
+	for _, x := range t.RowPolicies() {
+		f(x.Using)
+		f(x.Check)
+	}
 }
 
 // usedFunctions returns the OIDs of the functions of users that a table uses.

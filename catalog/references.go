@@ -56,7 +56,7 @@ func (v *View) checkPut(old *View, d descriptor) error {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", d.Schema)
 		}
 		if err := errors.Join(v.checkReferred(d), v.checkReferrers(d), checkUses(v, d), checkUsers(v, d),
-			v.checkPrefixes(d), d.checkExtendedPlaces(v)); err != nil {
+			checkPolicyUses(v, d), v.checkPrefixes(d), d.checkExtendedPlaces(v)); err != nil {
 			return err
 		}
 		if err := errors.Join(checkTypesExist(v, d.Database, d.usedTypes()),
@@ -135,6 +135,9 @@ func (v *View) checkDrop(old *View, key objectKey) error {
 				"cannot drop %s because other objects depend on it", on).
 				WithDetail("view %s depends on %s", by.Name, on).
 				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+		for _, by := range TablesGuardedBy(v, OID(key.id())) {
+			return dependsOn(relationWord(old.Table(OID(key.id()))), "row policy of "+relationWord(by))
 		}
 		return checkNoFunctionUses(v, key, relationWord(old.Table(OID(key.id()))))
 	case roleObject:

@@ -112,6 +112,14 @@ func checkRolesExist(v *View, object descriptor) error {
 				err = errors.Join(err, errors.New("a role is a member of itself"))
 			}
 		}
+	case *Table:
+		for _, x := range d.RowPolicies() {
+			for _, role := range x.Roles {
+				if role != acl.Public {
+					check(role)
+				}
+			}
+		}
 	}
 	return err
 }
@@ -134,6 +142,9 @@ func mentions(v *View, role OID) string {
 		if d, ok := e.desc.(*Database); ok &&
 			slices.ContainsFunc(d.DefaultACLs, func(x DefaultACL) bool { return x.Role == role }) {
 			what = "default privileges in database " + d.Name
+		}
+		if t, ok := e.desc.(*Table); ok && t.guardedFor(role) {
+			what = "row policy of table " + t.Name
 		}
 		return what == ""
 	})

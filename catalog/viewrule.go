@@ -112,6 +112,9 @@ func checkUsers(v *View, t *Table) error {
 			}
 		}
 	}
+	if err := checkPolicyUsers(v, t); err != nil {
+		return err
+	}
 	for f := range FunctionsOf(v, t.Database) {
 		if u := f.UseOf(t.OID); u != nil {
 			if err := checkUse(v, f.word(), *u); err != nil {

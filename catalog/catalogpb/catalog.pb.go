@@ -1833,6 +1833,7 @@ type Table struct {
 	Triggers        []*Trigger             `protobuf:"bytes,34,rep,name=triggers,proto3" json:"triggers,omitempty"`                              // by OID
 	KeyTriggers     uint32                 `protobuf:"varint,35,opt,name=key_triggers,json=keyTriggers,proto3" json:"key_triggers,omitempty"`    // pg_trigger.tgenabled of those of foreign keys; 0 is O
 	Acl             *AccessList            `protobuf:"bytes,36,opt,name=acl,proto3" json:"acl,omitempty"`
+	RowSecurity     *RowSecurity           `protobuf:"bytes,37,opt,name=row_security,json=rowSecurity,proto3" json:"row_security,omitempty"` // of a table
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2098,6 +2099,183 @@ func (x *Table) GetAcl() *AccessList {
 	return nil
 }
 
+func (x *Table) GetRowSecurity() *RowSecurity {
+	if x != nil {
+		return x.RowSecurity
+	}
+	return nil
+}
+
+// RowSecurity is which rows of a table roles may read and write.
+type RowSecurity struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Enabled       bool                   `protobuf:"varint,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	Forced        bool                   `protobuf:"varint,2,opt,name=forced,proto3" json:"forced,omitempty"`    // for the owner of the table too
+	Policies      []*RowPolicy           `protobuf:"bytes,3,rep,name=policies,proto3" json:"policies,omitempty"` // by OID
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowSecurity) Reset() {
+	*x = RowSecurity{}
+	mi := &file_catalog_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowSecurity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowSecurity) ProtoMessage() {}
+
+func (x *RowSecurity) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowSecurity.ProtoReflect.Descriptor instead.
+func (*RowSecurity) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *RowSecurity) GetEnabled() bool {
+	if x != nil {
+		return x.Enabled
+	}
+	return false
+}
+
+func (x *RowSecurity) GetForced() bool {
+	if x != nil {
+		return x.Forced
+	}
+	return false
+}
+
+func (x *RowSecurity) GetPolicies() []*RowPolicy {
+	if x != nil {
+		return x.Policies
+	}
+	return nil
+}
+
+// RowPolicy is a policy of CREATE POLICY.
+type RowPolicy struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Oid           uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Command       uint32                 `protobuf:"varint,3,opt,name=command,proto3" json:"command,omitempty"` // pg_policy.polcmd
+	Restrictive   bool                   `protobuf:"varint,4,opt,name=restrictive,proto3" json:"restrictive,omitempty"`
+	Roles         []uint32               `protobuf:"varint,5,rep,packed,name=roles,proto3" json:"roles,omitempty"` // 0 is PUBLIC
+	Using         string                 `protobuf:"bytes,6,opt,name=using,proto3" json:"using,omitempty"`         // a query of the condition, in the stored form of package sql/deparse; "" is none
+	Check         string                 `protobuf:"bytes,7,opt,name=check,proto3" json:"check,omitempty"`         // WITH CHECK, likewise
+	Uses          []*ViewUse             `protobuf:"bytes,8,rep,name=uses,proto3" json:"uses,omitempty"`
+	Comment       string                 `protobuf:"bytes,9,opt,name=comment,proto3" json:"comment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowPolicy) Reset() {
+	*x = RowPolicy{}
+	mi := &file_catalog_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowPolicy) ProtoMessage() {}
+
+func (x *RowPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_catalog_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowPolicy.ProtoReflect.Descriptor instead.
+func (*RowPolicy) Descriptor() ([]byte, []int) {
+	return file_catalog_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *RowPolicy) GetOid() uint32 {
+	if x != nil {
+		return x.Oid
+	}
+	return 0
+}
+
+func (x *RowPolicy) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RowPolicy) GetCommand() uint32 {
+	if x != nil {
+		return x.Command
+	}
+	return 0
+}
+
+func (x *RowPolicy) GetRestrictive() bool {
+	if x != nil {
+		return x.Restrictive
+	}
+	return false
+}
+
+func (x *RowPolicy) GetRoles() []uint32 {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *RowPolicy) GetUsing() string {
+	if x != nil {
+		return x.Using
+	}
+	return ""
+}
+
+func (x *RowPolicy) GetCheck() string {
+	if x != nil {
+		return x.Check
+	}
+	return ""
+}
+
+func (x *RowPolicy) GetUses() []*ViewUse {
+	if x != nil {
+		return x.Uses
+	}
+	return nil
+}
+
+func (x *RowPolicy) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
+}
+
 // Trigger is a trigger of a table or view.
 type Trigger struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
@@ -2122,7 +2300,7 @@ type Trigger struct {
 
 func (x *Trigger) Reset() {
 	*x = Trigger{}
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2134,7 +2312,7 @@ func (x *Trigger) String() string {
 func (*Trigger) ProtoMessage() {}
 
 func (x *Trigger) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[25]
+	mi := &file_catalog_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2147,7 +2325,7 @@ func (x *Trigger) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trigger.ProtoReflect.Descriptor instead.
 func (*Trigger) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{25}
+	return file_catalog_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Trigger) GetOid() uint32 {
@@ -2267,7 +2445,7 @@ type ViewRule struct {
 
 func (x *ViewRule) Reset() {
 	*x = ViewRule{}
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2279,7 +2457,7 @@ func (x *ViewRule) String() string {
 func (*ViewRule) ProtoMessage() {}
 
 func (x *ViewRule) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[26]
+	mi := &file_catalog_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2292,7 +2470,7 @@ func (x *ViewRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewRule.ProtoReflect.Descriptor instead.
 func (*ViewRule) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{26}
+	return file_catalog_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ViewRule) GetOid() uint32 {
@@ -2328,7 +2506,7 @@ type ViewUse struct {
 
 func (x *ViewUse) Reset() {
 	*x = ViewUse{}
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2340,7 +2518,7 @@ func (x *ViewUse) String() string {
 func (*ViewUse) ProtoMessage() {}
 
 func (x *ViewUse) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[27]
+	mi := &file_catalog_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2353,7 +2531,7 @@ func (x *ViewUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewUse.ProtoReflect.Descriptor instead.
 func (*ViewUse) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{27}
+	return file_catalog_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ViewUse) GetRelation() uint32 {
@@ -2395,7 +2573,7 @@ type ExtendedStatistics struct {
 
 func (x *ExtendedStatistics) Reset() {
 	*x = ExtendedStatistics{}
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2407,7 +2585,7 @@ func (x *ExtendedStatistics) String() string {
 func (*ExtendedStatistics) ProtoMessage() {}
 
 func (x *ExtendedStatistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[28]
+	mi := &file_catalog_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2420,7 +2598,7 @@ func (x *ExtendedStatistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendedStatistics.ProtoReflect.Descriptor instead.
 func (*ExtendedStatistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{28}
+	return file_catalog_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExtendedStatistics) GetOid() uint32 {
@@ -2499,7 +2677,7 @@ type Hot struct {
 
 func (x *Hot) Reset() {
 	*x = Hot{}
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2511,7 +2689,7 @@ func (x *Hot) String() string {
 func (*Hot) ProtoMessage() {}
 
 func (x *Hot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[29]
+	mi := &file_catalog_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2524,7 +2702,7 @@ func (x *Hot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hot.ProtoReflect.Descriptor instead.
 func (*Hot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{29}
+	return file_catalog_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Hot) GetParts() uint32 {
@@ -2566,7 +2744,7 @@ type Counter struct {
 
 func (x *Counter) Reset() {
 	*x = Counter{}
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2578,7 +2756,7 @@ func (x *Counter) String() string {
 func (*Counter) ProtoMessage() {}
 
 func (x *Counter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[30]
+	mi := &file_catalog_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2591,7 +2769,7 @@ func (x *Counter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counter.ProtoReflect.Descriptor instead.
 func (*Counter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{30}
+	return file_catalog_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Counter) GetColumn() int32 {
@@ -2624,7 +2802,7 @@ type HotDocument struct {
 
 func (x *HotDocument) Reset() {
 	*x = HotDocument{}
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2636,7 +2814,7 @@ func (x *HotDocument) String() string {
 func (*HotDocument) ProtoMessage() {}
 
 func (x *HotDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[31]
+	mi := &file_catalog_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2649,7 +2827,7 @@ func (x *HotDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HotDocument.ProtoReflect.Descriptor instead.
 func (*HotDocument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{31}
+	return file_catalog_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *HotDocument) GetNumber() int32 {
@@ -2720,7 +2898,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2732,7 +2910,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[32]
+	mi := &file_catalog_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2745,7 +2923,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{32}
+	return file_catalog_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Segment) GetStart() []byte {
@@ -2789,7 +2967,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2801,7 +2979,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[33]
+	mi := &file_catalog_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2814,7 +2992,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{33}
+	return file_catalog_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Sequence) GetType() uint32 {
@@ -2924,7 +3102,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +3114,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[34]
+	mi := &file_catalog_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2949,7 +3127,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{34}
+	return file_catalog_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Column) GetAttnum() int32 {
@@ -3078,7 +3256,7 @@ type Constraint struct {
 
 func (x *Constraint) Reset() {
 	*x = Constraint{}
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3090,7 +3268,7 @@ func (x *Constraint) String() string {
 func (*Constraint) ProtoMessage() {}
 
 func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[35]
+	mi := &file_catalog_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3103,7 +3281,7 @@ func (x *Constraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
 func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{35}
+	return file_catalog_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Constraint) GetOid() uint32 {
@@ -3213,7 +3391,7 @@ type Reference struct {
 
 func (x *Reference) Reset() {
 	*x = Reference{}
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3225,7 +3403,7 @@ func (x *Reference) String() string {
 func (*Reference) ProtoMessage() {}
 
 func (x *Reference) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[36]
+	mi := &file_catalog_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3238,7 +3416,7 @@ func (x *Reference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reference.ProtoReflect.Descriptor instead.
 func (*Reference) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{36}
+	return file_catalog_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Reference) GetTable() uint32 {
@@ -3316,7 +3494,7 @@ type Index struct {
 
 func (x *Index) Reset() {
 	*x = Index{}
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3328,7 +3506,7 @@ func (x *Index) String() string {
 func (*Index) ProtoMessage() {}
 
 func (x *Index) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[37]
+	mi := &file_catalog_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3341,7 +3519,7 @@ func (x *Index) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Index.ProtoReflect.Descriptor instead.
 func (*Index) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{37}
+	return file_catalog_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Index) GetOid() uint32 {
@@ -3493,7 +3671,7 @@ type Role struct {
 
 func (x *Role) Reset() {
 	*x = Role{}
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3505,7 +3683,7 @@ func (x *Role) String() string {
 func (*Role) ProtoMessage() {}
 
 func (x *Role) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[38]
+	mi := &file_catalog_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3518,7 +3696,7 @@ func (x *Role) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Role.ProtoReflect.Descriptor instead.
 func (*Role) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{38}
+	return file_catalog_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Role) GetOid() uint32 {
@@ -3647,7 +3825,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3659,7 +3837,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[39]
+	mi := &file_catalog_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3672,7 +3850,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{39}
+	return file_catalog_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Node) GetId() uint32 {
@@ -3778,7 +3956,7 @@ type Authority struct {
 
 func (x *Authority) Reset() {
 	*x = Authority{}
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3790,7 +3968,7 @@ func (x *Authority) String() string {
 func (*Authority) ProtoMessage() {}
 
 func (x *Authority) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[40]
+	mi := &file_catalog_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3803,7 +3981,7 @@ func (x *Authority) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Authority.ProtoReflect.Descriptor instead.
 func (*Authority) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{40}
+	return file_catalog_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Authority) GetId() uint64 {
@@ -3842,7 +4020,7 @@ type JoinToken struct {
 
 func (x *JoinToken) Reset() {
 	*x = JoinToken{}
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3854,7 +4032,7 @@ func (x *JoinToken) String() string {
 func (*JoinToken) ProtoMessage() {}
 
 func (x *JoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[41]
+	mi := &file_catalog_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3867,7 +4045,7 @@ func (x *JoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinToken.ProtoReflect.Descriptor instead.
 func (*JoinToken) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{41}
+	return file_catalog_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *JoinToken) GetHash() []byte {
@@ -3933,7 +4111,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3945,7 +4123,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[42]
+	mi := &file_catalog_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3958,7 +4136,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{42}
+	return file_catalog_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Job) GetId() uint64 {
@@ -4082,7 +4260,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_catalog_proto_msgTypes[43]
+	mi := &file_catalog_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4094,7 +4272,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[43]
+	mi := &file_catalog_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4107,7 +4285,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{43}
+	return file_catalog_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Move) GetLo() uint32 {
@@ -4271,7 +4449,7 @@ type MovedSegment struct {
 
 func (x *MovedSegment) Reset() {
 	*x = MovedSegment{}
-	mi := &file_catalog_proto_msgTypes[44]
+	mi := &file_catalog_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4283,7 +4461,7 @@ func (x *MovedSegment) String() string {
 func (*MovedSegment) ProtoMessage() {}
 
 func (x *MovedSegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[44]
+	mi := &file_catalog_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4296,7 +4474,7 @@ func (x *MovedSegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovedSegment.ProtoReflect.Descriptor instead.
 func (*MovedSegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{44}
+	return file_catalog_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *MovedSegment) GetTable() uint32 {
@@ -4347,7 +4525,7 @@ type Resegment struct {
 
 func (x *Resegment) Reset() {
 	*x = Resegment{}
-	mi := &file_catalog_proto_msgTypes[45]
+	mi := &file_catalog_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4359,7 +4537,7 @@ func (x *Resegment) String() string {
 func (*Resegment) ProtoMessage() {}
 
 func (x *Resegment) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[45]
+	mi := &file_catalog_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4372,7 +4550,7 @@ func (x *Resegment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resegment.ProtoReflect.Descriptor instead.
 func (*Resegment) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{45}
+	return file_catalog_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Resegment) GetTable() uint32 {
@@ -4420,7 +4598,7 @@ type MoveStep struct {
 
 func (x *MoveStep) Reset() {
 	*x = MoveStep{}
-	mi := &file_catalog_proto_msgTypes[46]
+	mi := &file_catalog_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4432,7 +4610,7 @@ func (x *MoveStep) String() string {
 func (*MoveStep) ProtoMessage() {}
 
 func (x *MoveStep) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[46]
+	mi := &file_catalog_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4445,7 +4623,7 @@ func (x *MoveStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveStep.ProtoReflect.Descriptor instead.
 func (*MoveStep) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{46}
+	return file_catalog_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *MoveStep) GetNumber() uint64 {
@@ -4517,7 +4695,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_catalog_proto_msgTypes[47]
+	mi := &file_catalog_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4529,7 +4707,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[47]
+	mi := &file_catalog_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4542,7 +4720,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{47}
+	return file_catalog_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Removal) GetFragment() uint32 {
@@ -4591,7 +4769,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_catalog_proto_msgTypes[48]
+	mi := &file_catalog_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4603,7 +4781,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[48]
+	mi := &file_catalog_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4616,7 +4794,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{48}
+	return file_catalog_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Record) GetId() uint64 {
@@ -4696,7 +4874,7 @@ type EndedMove struct {
 
 func (x *EndedMove) Reset() {
 	*x = EndedMove{}
-	mi := &file_catalog_proto_msgTypes[49]
+	mi := &file_catalog_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4708,7 +4886,7 @@ func (x *EndedMove) String() string {
 func (*EndedMove) ProtoMessage() {}
 
 func (x *EndedMove) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[49]
+	mi := &file_catalog_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4721,7 +4899,7 @@ func (x *EndedMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedMove.ProtoReflect.Descriptor instead.
 func (*EndedMove) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{49}
+	return file_catalog_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *EndedMove) GetJob() uint64 {
@@ -4780,7 +4958,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_catalog_proto_msgTypes[50]
+	mi := &file_catalog_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4792,7 +4970,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[50]
+	mi := &file_catalog_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4805,7 +4983,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{50}
+	return file_catalog_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Snapshot) GetVersion() uint64 {
@@ -4903,7 +5081,7 @@ type IDCounter struct {
 
 func (x *IDCounter) Reset() {
 	*x = IDCounter{}
-	mi := &file_catalog_proto_msgTypes[51]
+	mi := &file_catalog_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4915,7 +5093,7 @@ func (x *IDCounter) String() string {
 func (*IDCounter) ProtoMessage() {}
 
 func (x *IDCounter) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[51]
+	mi := &file_catalog_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4928,7 +5106,7 @@ func (x *IDCounter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IDCounter.ProtoReflect.Descriptor instead.
 func (*IDCounter) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{51}
+	return file_catalog_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *IDCounter) GetTable() uint32 {
@@ -4971,7 +5149,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_catalog_proto_msgTypes[52]
+	mi := &file_catalog_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4983,7 +5161,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[52]
+	mi := &file_catalog_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4996,7 +5174,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{52}
+	return file_catalog_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Object) GetRevision() uint64 {
@@ -5232,7 +5410,7 @@ type Type struct {
 
 func (x *Type) Reset() {
 	*x = Type{}
-	mi := &file_catalog_proto_msgTypes[53]
+	mi := &file_catalog_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5244,7 +5422,7 @@ func (x *Type) String() string {
 func (*Type) ProtoMessage() {}
 
 func (x *Type) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[53]
+	mi := &file_catalog_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5257,7 +5435,7 @@ func (x *Type) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Type.ProtoReflect.Descriptor instead.
 func (*Type) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{53}
+	return file_catalog_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Type) GetOid() uint32 {
@@ -5353,7 +5531,7 @@ type Attribute struct {
 
 func (x *Attribute) Reset() {
 	*x = Attribute{}
-	mi := &file_catalog_proto_msgTypes[54]
+	mi := &file_catalog_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5365,7 +5543,7 @@ func (x *Attribute) String() string {
 func (*Attribute) ProtoMessage() {}
 
 func (x *Attribute) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[54]
+	mi := &file_catalog_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5378,7 +5556,7 @@ func (x *Attribute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attribute.ProtoReflect.Descriptor instead.
 func (*Attribute) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{54}
+	return file_catalog_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Attribute) GetNumber() uint32 {
@@ -5445,7 +5623,7 @@ type Domain struct {
 
 func (x *Domain) Reset() {
 	*x = Domain{}
-	mi := &file_catalog_proto_msgTypes[55]
+	mi := &file_catalog_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5457,7 +5635,7 @@ func (x *Domain) String() string {
 func (*Domain) ProtoMessage() {}
 
 func (x *Domain) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[55]
+	mi := &file_catalog_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5470,7 +5648,7 @@ func (x *Domain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Domain.ProtoReflect.Descriptor instead.
 func (*Domain) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{55}
+	return file_catalog_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Domain) GetBase() uint32 {
@@ -5528,7 +5706,7 @@ type EnumLabel struct {
 
 func (x *EnumLabel) Reset() {
 	*x = EnumLabel{}
-	mi := &file_catalog_proto_msgTypes[56]
+	mi := &file_catalog_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5540,7 +5718,7 @@ func (x *EnumLabel) String() string {
 func (*EnumLabel) ProtoMessage() {}
 
 func (x *EnumLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[56]
+	mi := &file_catalog_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5553,7 +5731,7 @@ func (x *EnumLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnumLabel.ProtoReflect.Descriptor instead.
 func (*EnumLabel) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{56}
+	return file_catalog_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *EnumLabel) GetOid() uint32 {
@@ -5618,7 +5796,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_catalog_proto_msgTypes[57]
+	mi := &file_catalog_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5630,7 +5808,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[57]
+	mi := &file_catalog_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5643,7 +5821,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{57}
+	return file_catalog_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Function) GetOid() uint32 {
@@ -5835,7 +6013,7 @@ type Argument struct {
 
 func (x *Argument) Reset() {
 	*x = Argument{}
-	mi := &file_catalog_proto_msgTypes[58]
+	mi := &file_catalog_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5847,7 +6025,7 @@ func (x *Argument) String() string {
 func (*Argument) ProtoMessage() {}
 
 func (x *Argument) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[58]
+	mi := &file_catalog_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5860,7 +6038,7 @@ func (x *Argument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Argument.ProtoReflect.Descriptor instead.
 func (*Argument) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{58}
+	return file_catalog_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Argument) GetName() string {
@@ -5909,7 +6087,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_catalog_proto_msgTypes[59]
+	mi := &file_catalog_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5921,7 +6099,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_catalog_proto_msgTypes[59]
+	mi := &file_catalog_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5934,7 +6112,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_catalog_proto_rawDescGZIP(), []int{59}
+	return file_catalog_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Statistics) GetTable() uint32 {
@@ -6093,8 +6271,7 @@ const file_catalog_proto_rawDesc = "" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\rR\x05owner\x12\x18\n" +
 	"\acomment\x18\x05 \x01(\tR\acomment\x12+\n" +
-	"\x03acl\x18\x06 \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\"\xfb\n" +
-	"\n" +
+	"\x03acl\x18\x06 \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\"\xba\v\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\rR\bdatabase\x12\x16\n" +
@@ -6135,13 +6312,28 @@ const file_catalog_proto_rawDesc = "" +
 	"\x04view\x18! \x01(\v2\x17.sherd.catalog.ViewRuleR\x04view\x122\n" +
 	"\btriggers\x18\" \x03(\v2\x16.sherd.catalog.TriggerR\btriggers\x12!\n" +
 	"\fkey_triggers\x18# \x01(\rR\vkeyTriggers\x12+\n" +
-	"\x03acl\x18$ \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\x1a:\n" +
+	"\x03acl\x18$ \x01(\v2\x19.sherd.catalog.AccessListR\x03acl\x12=\n" +
+	"\frow_security\x18% \x01(\v2\x1a.sherd.catalog.RowSecurityR\vrowSecurity\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aA\n" +
 	"\x13ColumnCommentsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb6\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"u\n" +
+	"\vRowSecurity\x12\x18\n" +
+	"\aenabled\x18\x01 \x01(\bR\aenabled\x12\x16\n" +
+	"\x06forced\x18\x02 \x01(\bR\x06forced\x124\n" +
+	"\bpolicies\x18\x03 \x03(\v2\x18.sherd.catalog.RowPolicyR\bpolicies\"\xf5\x01\n" +
+	"\tRowPolicy\x12\x10\n" +
+	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\acommand\x18\x03 \x01(\rR\acommand\x12 \n" +
+	"\vrestrictive\x18\x04 \x01(\bR\vrestrictive\x12\x14\n" +
+	"\x05roles\x18\x05 \x03(\rR\x05roles\x12\x14\n" +
+	"\x05using\x18\x06 \x01(\tR\x05using\x12\x14\n" +
+	"\x05check\x18\a \x01(\tR\x05check\x12*\n" +
+	"\x04uses\x18\b \x03(\v2\x16.sherd.catalog.ViewUseR\x04uses\x12\x18\n" +
+	"\acomment\x18\t \x01(\tR\acomment\"\xb6\x03\n" +
 	"\aTrigger\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -6546,7 +6738,7 @@ func file_catalog_proto_rawDescGZIP() []byte {
 	return file_catalog_proto_rawDescData
 }
 
-var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
+var file_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 69)
 var file_catalog_proto_goTypes = []any{
 	(*Entry)(nil),              // 0: sherd.catalog.Entry
 	(*Prepare)(nil),            // 1: sherd.catalog.Prepare
@@ -6573,48 +6765,50 @@ var file_catalog_proto_goTypes = []any{
 	(*BucketRange)(nil),        // 22: sherd.catalog.BucketRange
 	(*Schema)(nil),             // 23: sherd.catalog.Schema
 	(*Table)(nil),              // 24: sherd.catalog.Table
-	(*Trigger)(nil),            // 25: sherd.catalog.Trigger
-	(*ViewRule)(nil),           // 26: sherd.catalog.ViewRule
-	(*ViewUse)(nil),            // 27: sherd.catalog.ViewUse
-	(*ExtendedStatistics)(nil), // 28: sherd.catalog.ExtendedStatistics
-	(*Hot)(nil),                // 29: sherd.catalog.Hot
-	(*Counter)(nil),            // 30: sherd.catalog.Counter
-	(*HotDocument)(nil),        // 31: sherd.catalog.HotDocument
-	(*Segment)(nil),            // 32: sherd.catalog.Segment
-	(*Sequence)(nil),           // 33: sherd.catalog.Sequence
-	(*Column)(nil),             // 34: sherd.catalog.Column
-	(*Constraint)(nil),         // 35: sherd.catalog.Constraint
-	(*Reference)(nil),          // 36: sherd.catalog.Reference
-	(*Index)(nil),              // 37: sherd.catalog.Index
-	(*Role)(nil),               // 38: sherd.catalog.Role
-	(*Node)(nil),               // 39: sherd.catalog.Node
-	(*Authority)(nil),          // 40: sherd.catalog.Authority
-	(*JoinToken)(nil),          // 41: sherd.catalog.JoinToken
-	(*Job)(nil),                // 42: sherd.catalog.Job
-	(*Move)(nil),               // 43: sherd.catalog.Move
-	(*MovedSegment)(nil),       // 44: sherd.catalog.MovedSegment
-	(*Resegment)(nil),          // 45: sherd.catalog.Resegment
-	(*MoveStep)(nil),           // 46: sherd.catalog.MoveStep
-	(*Removal)(nil),            // 47: sherd.catalog.Removal
-	(*Record)(nil),             // 48: sherd.catalog.Record
-	(*EndedMove)(nil),          // 49: sherd.catalog.EndedMove
-	(*Snapshot)(nil),           // 50: sherd.catalog.Snapshot
-	(*IDCounter)(nil),          // 51: sherd.catalog.IDCounter
-	(*Object)(nil),             // 52: sherd.catalog.Object
-	(*Type)(nil),               // 53: sherd.catalog.Type
-	(*Attribute)(nil),          // 54: sherd.catalog.Attribute
-	(*Domain)(nil),             // 55: sherd.catalog.Domain
-	(*EnumLabel)(nil),          // 56: sherd.catalog.EnumLabel
-	(*Function)(nil),           // 57: sherd.catalog.Function
-	(*Argument)(nil),           // 58: sherd.catalog.Argument
-	(*Statistics)(nil),         // 59: sherd.catalog.Statistics
-	nil,                        // 60: sherd.catalog.Cluster.SettingsEntry
-	nil,                        // 61: sherd.catalog.Database.SettingsEntry
-	nil,                        // 62: sherd.catalog.Table.OptionsEntry
-	nil,                        // 63: sherd.catalog.Table.ColumnCommentsEntry
-	nil,                        // 64: sherd.catalog.Index.OptionsEntry
-	nil,                        // 65: sherd.catalog.Role.SettingsEntry
-	nil,                        // 66: sherd.catalog.Node.LabelsEntry
+	(*RowSecurity)(nil),        // 25: sherd.catalog.RowSecurity
+	(*RowPolicy)(nil),          // 26: sherd.catalog.RowPolicy
+	(*Trigger)(nil),            // 27: sherd.catalog.Trigger
+	(*ViewRule)(nil),           // 28: sherd.catalog.ViewRule
+	(*ViewUse)(nil),            // 29: sherd.catalog.ViewUse
+	(*ExtendedStatistics)(nil), // 30: sherd.catalog.ExtendedStatistics
+	(*Hot)(nil),                // 31: sherd.catalog.Hot
+	(*Counter)(nil),            // 32: sherd.catalog.Counter
+	(*HotDocument)(nil),        // 33: sherd.catalog.HotDocument
+	(*Segment)(nil),            // 34: sherd.catalog.Segment
+	(*Sequence)(nil),           // 35: sherd.catalog.Sequence
+	(*Column)(nil),             // 36: sherd.catalog.Column
+	(*Constraint)(nil),         // 37: sherd.catalog.Constraint
+	(*Reference)(nil),          // 38: sherd.catalog.Reference
+	(*Index)(nil),              // 39: sherd.catalog.Index
+	(*Role)(nil),               // 40: sherd.catalog.Role
+	(*Node)(nil),               // 41: sherd.catalog.Node
+	(*Authority)(nil),          // 42: sherd.catalog.Authority
+	(*JoinToken)(nil),          // 43: sherd.catalog.JoinToken
+	(*Job)(nil),                // 44: sherd.catalog.Job
+	(*Move)(nil),               // 45: sherd.catalog.Move
+	(*MovedSegment)(nil),       // 46: sherd.catalog.MovedSegment
+	(*Resegment)(nil),          // 47: sherd.catalog.Resegment
+	(*MoveStep)(nil),           // 48: sherd.catalog.MoveStep
+	(*Removal)(nil),            // 49: sherd.catalog.Removal
+	(*Record)(nil),             // 50: sherd.catalog.Record
+	(*EndedMove)(nil),          // 51: sherd.catalog.EndedMove
+	(*Snapshot)(nil),           // 52: sherd.catalog.Snapshot
+	(*IDCounter)(nil),          // 53: sherd.catalog.IDCounter
+	(*Object)(nil),             // 54: sherd.catalog.Object
+	(*Type)(nil),               // 55: sherd.catalog.Type
+	(*Attribute)(nil),          // 56: sherd.catalog.Attribute
+	(*Domain)(nil),             // 57: sherd.catalog.Domain
+	(*EnumLabel)(nil),          // 58: sherd.catalog.EnumLabel
+	(*Function)(nil),           // 59: sherd.catalog.Function
+	(*Argument)(nil),           // 60: sherd.catalog.Argument
+	(*Statistics)(nil),         // 61: sherd.catalog.Statistics
+	nil,                        // 62: sherd.catalog.Cluster.SettingsEntry
+	nil,                        // 63: sherd.catalog.Database.SettingsEntry
+	nil,                        // 64: sherd.catalog.Table.OptionsEntry
+	nil,                        // 65: sherd.catalog.Table.ColumnCommentsEntry
+	nil,                        // 66: sherd.catalog.Index.OptionsEntry
+	nil,                        // 67: sherd.catalog.Role.SettingsEntry
+	nil,                        // 68: sherd.catalog.Node.LabelsEntry
 }
 var file_catalog_proto_depIdxs = []int32{
 	7,  // 0: sherd.catalog.Entry.batch:type_name -> sherd.catalog.Batch
@@ -6626,13 +6820,13 @@ var file_catalog_proto_depIdxs = []int32{
 	2,  // 6: sherd.catalog.Prepare.held:type_name -> sherd.catalog.Held
 	3,  // 7: sherd.catalog.Held.locks:type_name -> sherd.catalog.TableLock
 	8,  // 8: sherd.catalog.Batch.ops:type_name -> sherd.catalog.Op
-	52, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
+	54, // 9: sherd.catalog.Op.put:type_name -> sherd.catalog.Object
 	9,  // 10: sherd.catalog.Op.drop:type_name -> sherd.catalog.Ref
 	9,  // 11: sherd.catalog.Op.require:type_name -> sherd.catalog.Ref
-	60, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
+	62, // 12: sherd.catalog.Cluster.settings:type_name -> sherd.catalog.Cluster.SettingsEntry
 	20, // 13: sherd.catalog.Database.fragments:type_name -> sherd.catalog.Fragment
 	21, // 14: sherd.catalog.Database.map:type_name -> sherd.catalog.BucketMap
-	61, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
+	63, // 15: sherd.catalog.Database.settings:type_name -> sherd.catalog.Database.SettingsEntry
 	19, // 16: sherd.catalog.Database.pins:type_name -> sherd.catalog.Pin
 	18, // 17: sherd.catalog.Database.prefixes:type_name -> sherd.catalog.PrefixRule
 	13, // 18: sherd.catalog.Database.acl:type_name -> sherd.catalog.AccessList
@@ -6643,65 +6837,68 @@ var file_catalog_proto_depIdxs = []int32{
 	13, // 23: sherd.catalog.LanguageAccess.acl:type_name -> sherd.catalog.AccessList
 	22, // 24: sherd.catalog.BucketMap.ranges:type_name -> sherd.catalog.BucketRange
 	13, // 25: sherd.catalog.Schema.acl:type_name -> sherd.catalog.AccessList
-	34, // 26: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
-	35, // 27: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
-	37, // 28: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
-	62, // 29: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
-	63, // 30: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
-	33, // 31: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
-	29, // 32: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
-	32, // 33: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
+	36, // 26: sherd.catalog.Table.columns:type_name -> sherd.catalog.Column
+	37, // 27: sherd.catalog.Table.constraints:type_name -> sherd.catalog.Constraint
+	39, // 28: sherd.catalog.Table.indexes:type_name -> sherd.catalog.Index
+	64, // 29: sherd.catalog.Table.options:type_name -> sherd.catalog.Table.OptionsEntry
+	65, // 30: sherd.catalog.Table.column_comments:type_name -> sherd.catalog.Table.ColumnCommentsEntry
+	35, // 31: sherd.catalog.Table.sequence:type_name -> sherd.catalog.Sequence
+	31, // 32: sherd.catalog.Table.hot:type_name -> sherd.catalog.Hot
+	34, // 33: sherd.catalog.Table.segments:type_name -> sherd.catalog.Segment
 	18, // 34: sherd.catalog.Table.prefixes:type_name -> sherd.catalog.PrefixRule
-	28, // 35: sherd.catalog.Table.statistics:type_name -> sherd.catalog.ExtendedStatistics
-	26, // 36: sherd.catalog.Table.view:type_name -> sherd.catalog.ViewRule
-	25, // 37: sherd.catalog.Table.triggers:type_name -> sherd.catalog.Trigger
+	30, // 35: sherd.catalog.Table.statistics:type_name -> sherd.catalog.ExtendedStatistics
+	28, // 36: sherd.catalog.Table.view:type_name -> sherd.catalog.ViewRule
+	27, // 37: sherd.catalog.Table.triggers:type_name -> sherd.catalog.Trigger
 	13, // 38: sherd.catalog.Table.acl:type_name -> sherd.catalog.AccessList
-	27, // 39: sherd.catalog.ViewRule.uses:type_name -> sherd.catalog.ViewUse
-	30, // 40: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
-	31, // 41: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
-	13, // 42: sherd.catalog.Column.acl:type_name -> sherd.catalog.AccessList
-	36, // 43: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
-	64, // 44: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
-	65, // 45: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
-	17, // 46: sherd.catalog.Role.member_of:type_name -> sherd.catalog.Membership
-	66, // 47: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
-	46, // 48: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
-	45, // 49: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
-	44, // 50: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
-	32, // 51: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
-	49, // 52: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
-	43, // 53: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
-	52, // 54: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
-	51, // 55: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
-	1,  // 56: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
-	6,  // 57: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
-	6,  // 58: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
-	11, // 59: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
-	12, // 60: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
-	23, // 61: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
-	24, // 62: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
-	38, // 63: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
-	39, // 64: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
-	42, // 65: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
-	40, // 66: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
-	41, // 67: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
-	48, // 68: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
-	59, // 69: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
-	53, // 70: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
-	57, // 71: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
-	56, // 72: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
-	55, // 73: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
-	13, // 74: sherd.catalog.Type.acl:type_name -> sherd.catalog.AccessList
-	54, // 75: sherd.catalog.Type.attributes:type_name -> sherd.catalog.Attribute
-	35, // 76: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
-	58, // 77: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
-	27, // 78: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
-	13, // 79: sherd.catalog.Function.acl:type_name -> sherd.catalog.AccessList
-	80, // [80:80] is the sub-list for method output_type
-	80, // [80:80] is the sub-list for method input_type
-	80, // [80:80] is the sub-list for extension type_name
-	80, // [80:80] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	25, // 39: sherd.catalog.Table.row_security:type_name -> sherd.catalog.RowSecurity
+	26, // 40: sherd.catalog.RowSecurity.policies:type_name -> sherd.catalog.RowPolicy
+	29, // 41: sherd.catalog.RowPolicy.uses:type_name -> sherd.catalog.ViewUse
+	29, // 42: sherd.catalog.ViewRule.uses:type_name -> sherd.catalog.ViewUse
+	32, // 43: sherd.catalog.Hot.counters:type_name -> sherd.catalog.Counter
+	33, // 44: sherd.catalog.Hot.documents:type_name -> sherd.catalog.HotDocument
+	13, // 45: sherd.catalog.Column.acl:type_name -> sherd.catalog.AccessList
+	38, // 46: sherd.catalog.Constraint.reference:type_name -> sherd.catalog.Reference
+	66, // 47: sherd.catalog.Index.options:type_name -> sherd.catalog.Index.OptionsEntry
+	67, // 48: sherd.catalog.Role.settings:type_name -> sherd.catalog.Role.SettingsEntry
+	17, // 49: sherd.catalog.Role.member_of:type_name -> sherd.catalog.Membership
+	68, // 50: sherd.catalog.Node.labels:type_name -> sherd.catalog.Node.LabelsEntry
+	48, // 51: sherd.catalog.Move.step:type_name -> sherd.catalog.MoveStep
+	47, // 52: sherd.catalog.Move.resegment:type_name -> sherd.catalog.Resegment
+	46, // 53: sherd.catalog.Move.segments:type_name -> sherd.catalog.MovedSegment
+	34, // 54: sherd.catalog.Resegment.new:type_name -> sherd.catalog.Segment
+	51, // 55: sherd.catalog.Record.move:type_name -> sherd.catalog.EndedMove
+	45, // 56: sherd.catalog.EndedMove.move:type_name -> sherd.catalog.Move
+	54, // 57: sherd.catalog.Snapshot.objects:type_name -> sherd.catalog.Object
+	53, // 58: sherd.catalog.Snapshot.id_counters:type_name -> sherd.catalog.IDCounter
+	1,  // 59: sherd.catalog.Snapshot.prepared:type_name -> sherd.catalog.Prepare
+	6,  // 60: sherd.catalog.Snapshot.decided:type_name -> sherd.catalog.Decided
+	6,  // 61: sherd.catalog.Snapshot.outcomes:type_name -> sherd.catalog.Decided
+	11, // 62: sherd.catalog.Object.cluster:type_name -> sherd.catalog.Cluster
+	12, // 63: sherd.catalog.Object.database:type_name -> sherd.catalog.Database
+	23, // 64: sherd.catalog.Object.schema:type_name -> sherd.catalog.Schema
+	24, // 65: sherd.catalog.Object.table:type_name -> sherd.catalog.Table
+	40, // 66: sherd.catalog.Object.role:type_name -> sherd.catalog.Role
+	41, // 67: sherd.catalog.Object.node:type_name -> sherd.catalog.Node
+	44, // 68: sherd.catalog.Object.job:type_name -> sherd.catalog.Job
+	42, // 69: sherd.catalog.Object.authority:type_name -> sherd.catalog.Authority
+	43, // 70: sherd.catalog.Object.join_token:type_name -> sherd.catalog.JoinToken
+	50, // 71: sherd.catalog.Object.record:type_name -> sherd.catalog.Record
+	61, // 72: sherd.catalog.Object.statistics:type_name -> sherd.catalog.Statistics
+	55, // 73: sherd.catalog.Object.type:type_name -> sherd.catalog.Type
+	59, // 74: sherd.catalog.Object.function:type_name -> sherd.catalog.Function
+	58, // 75: sherd.catalog.Type.labels:type_name -> sherd.catalog.EnumLabel
+	57, // 76: sherd.catalog.Type.domain:type_name -> sherd.catalog.Domain
+	13, // 77: sherd.catalog.Type.acl:type_name -> sherd.catalog.AccessList
+	56, // 78: sherd.catalog.Type.attributes:type_name -> sherd.catalog.Attribute
+	37, // 79: sherd.catalog.Domain.checks:type_name -> sherd.catalog.Constraint
+	60, // 80: sherd.catalog.Function.arguments:type_name -> sherd.catalog.Argument
+	29, // 81: sherd.catalog.Function.uses:type_name -> sherd.catalog.ViewUse
+	13, // 82: sherd.catalog.Function.acl:type_name -> sherd.catalog.AccessList
+	83, // [83:83] is the sub-list for method output_type
+	83, // [83:83] is the sub-list for method input_type
+	83, // [83:83] is the sub-list for extension type_name
+	83, // [83:83] is the sub-list for extension extendee
+	0,  // [0:83] is the sub-list for field type_name
 }
 
 func init() { file_catalog_proto_init() }
@@ -6721,8 +6918,8 @@ func file_catalog_proto_init() {
 		(*Op_Drop)(nil),
 		(*Op_Require)(nil),
 	}
-	file_catalog_proto_msgTypes[34].OneofWrappers = []any{}
-	file_catalog_proto_msgTypes[52].OneofWrappers = []any{
+	file_catalog_proto_msgTypes[36].OneofWrappers = []any{}
+	file_catalog_proto_msgTypes[54].OneofWrappers = []any{
 		(*Object_Cluster)(nil),
 		(*Object_Database)(nil),
 		(*Object_Schema)(nil),
@@ -6743,7 +6940,7 @@ func file_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_catalog_proto_rawDesc), len(file_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   67,
+			NumMessages:   69,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

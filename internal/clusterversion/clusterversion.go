@@ -85,6 +85,8 @@ const (
 	AccessMethods uint32 = 2
 	// Privileges: access lists, and members of roles.
 	Privileges uint32 = 2
+	// RowSecurity: row policies of tables.
+	RowSecurity uint32 = 2
 )
 
 // Newest is the newest version that this release knows.

@@ -107,6 +107,7 @@ const (
 	inTriggerWhen
 	inMergeWhen
 	inCopyWhere
+	inRowPolicy
 )
 
 var placeNames = [...]string{
@@ -122,7 +123,7 @@ var placeNames = [...]string{
 	inIndexPredicate: "INDEX WHERE", inStatistics: "statistics expressions",
 	inTransform: "USING", inParameterDefault: "DEFAULT", inTriggerWhen: "trigger WHEN conditions",
 	inMergeWhen: "MERGE WHEN conditions",
-	inCopyWhere: "COPY FROM WHERE conditions",
+	inCopyWhere: "COPY FROM WHERE conditions", inRowPolicy: "policy expressions",
 }
 
 // scope is one query level: the names that are visible, and the place (ParseState).

@@ -204,6 +204,77 @@ func (v *ViewDefinition) check(ctx *Context) error {
 		WithHint("Write the expressions of the query in another way.")
 }
 
+// DefineRowCondition analyzes USING or WITH CHECK of a row policy of a table: the only column of a query
+// of the table.
+func DefineRowCondition(ctx *Context, table *pg_query.RangeVar, node *pg_query.Node) (*ViewDefinition, error) {
+	own := *ctx
+	own.NoParams, own.Form, own.Bodies = true, true, nil
+	st := &state{ctx: &own, text: parse.Positions{Text: ctx.Source}, locs: locations{}, noParams: true}
+	s := &scope{state: st, q: &query.Query{}}
+	err := s.fromClause([]*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: table}}})
+	if err != nil {
+		return nil, err
+	}
+	err = s.at(inRowPolicy, func() error {
+		e, err := s.expr(node)
+		if err != nil {
+			return err
+		}
+		if e, err = s.coerceBool(e, "POLICY", location(node)); err != nil {
+			return err
+		}
+		s.q.Targets = []query.Target{{Expr: e, Name: "condition"}}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &ViewDefinition{Form: s.q, Columns: targetColumns(s.q), Stored: deparse.Stored(s.q)}
+	out.Uses = usesOf(s.q, st.keys)
+	return out, out.check(ctx)
+}
+
+// RowCondition analyzes a stored condition of a row policy: over the columns of its table, which are
+// Var{Rel: 0}.
+func RowCondition(ctx *Context, stored string) (query.Expr, error) {
+	s, err := rowCondition(storedContext(ctx), stored)
+	if err != nil {
+		return nil, err
+	}
+	return s.q.Targets[0].Expr, nil
+}
+
+// RowConditionUses returns what a stored condition of a row policy depends on.
+func RowConditionUses(ctx *Context, stored string) ([]catalog.Use, error) {
+	own := storedContext(ctx)
+	own.Form, own.Bodies = true, nil
+	s, err := rowCondition(own, stored)
+	if err != nil {
+		return nil, err
+	}
+	return usesOf(s.q, s.keys), nil
+}
+
+// RowConditionForm analyzes a stored condition of a row policy so that it can be deparsed.
+func RowConditionForm(ctx *Context, stored string) (*query.Query, error) {
+	own := storedContext(ctx)
+	own.Form, own.Bodies = true, nil
+	s, err := rowCondition(own, stored)
+	if err != nil {
+		return nil, err
+	}
+	return s.q, nil
+}
+
+func rowCondition(ctx *Context, stored string) (*scope, error) {
+	stmts, err := parse.Parse(stored)
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{state: &state{ctx: ctx, noParams: true, locs: locations{}}, q: &query.Query{}}
+	return s, s.selectNode(stmts[0].Node, true)
+}
+
 func sameType(a, b query.Column) bool { return a.Type == b.Type && a.Typmod == b.Typmod }
 
 // usesOf lists what a query depends on: columns, relations without columns that it reads, and

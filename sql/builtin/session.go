@@ -135,6 +135,8 @@ type PrivilegeInfo interface {
 	// HasRole reports whether role is a member of other, or may switch to it (privilege MEMBER,
 	// USAGE or SET).
 	HasRole(role, other uint32, privilege string) (bool, error)
+	// RowSecurity reports whether role reads and writes only some rows of a relation.
+	RowSecurity(role, relation uint32) (bool, error)
 }
 
 // SequenceInfo is used by nextval, currval, setval and lastval. Errors: 55000 if the value is not
@@ -237,6 +239,9 @@ func (Sessionless) SerialSequence(uint32, string) (string, bool, error) {
 func (Sessionless) HasPrivilege(uint32, ObjectKind, uint32, int16, string) (bool, error) {
 	return false, noSession()
 }
+
+// RowSecurity implements PrivilegeInfo.
+func (Sessionless) RowSecurity(uint32, uint32) (bool, error) { return false, noSession() }
 
 // HasRole implements PrivilegeInfo.
 func (Sessionless) HasRole(uint32, uint32, string) (bool, error) { return false, noSession() }

@@ -38,8 +38,21 @@ func makePrivileges() map[string]Func {
 		m["pg_has_role_"+form] = hasRole(1)
 	}
 	m["pg_has_role_name"], m["pg_has_role_id"] = hasRole(0), hasRole(0)
-	m["row_security_active"], m["row_security_active_name"] = alwaysFalse, alwaysFalse
+	m["row_security_active"], m["row_security_active_name"] = rowSecurityActive, rowSecurityActive
 	return m
+}
+
+func rowSecurityActive(c *Ctx, a []types.Datum) (types.Datum, error) {
+	role, err := c.role(a, 0)
+	if err != nil {
+		return types.Null, err
+	}
+	relation, err := c.object(ObjRelation, a[0])
+	if err != nil {
+		return types.Null, err
+	}
+	active, err := c.Session.RowSecurity(role, relation)
+	return types.NewBool(active), err
 }
 
 // privilegeKind is a kind of object and its possible privileges.

@@ -146,7 +146,10 @@ func incrementOf(q *query.Query, root plan.Node) *increment {
 	if q.Command == query.Update || q.Command == query.Insert {
 		def = q.Rels[q.Result].Table
 	}
-	if def == nil || !def.Hot.Splits() || def.PrimaryKey() == nil || len(def.PrimaryKey().Columns) != 1 {
+	if def == nil || len(q.Rels[q.Result].Security) > 0 { // which the parts do not meet or fail
+		return nil
+	}
+	if !def.Hot.Splits() || def.PrimaryKey() == nil || len(def.PrimaryKey().Columns) != 1 {
 		return nil
 	}
 	if q.Command == query.Insert {

@@ -233,10 +233,9 @@ func (d *draft) otherCommand(k *pg_query.AlterTableCmd) error {
 	case pg_query.AlterTableType_AT_ClusterOn:
 		return pgerr.Unsupported("CLUSTER ON is not supported").
 			WithHint("Rows lie in the order of their buckets and keys.")
-	case pg_query.AlterTableType_AT_EnableRowSecurity, pg_query.AlterTableType_AT_ForceRowSecurity:
-		return pgerr.Unsupported("row security is not supported yet").
-			WithHint("Only a table's owner and superusers may use it for now.")
-	case pg_query.AlterTableType_AT_DisableRowSecurity, pg_query.AlterTableType_AT_NoForceRowSecurity:
+	case pg_query.AlterTableType_AT_EnableRowSecurity, pg_query.AlterTableType_AT_ForceRowSecurity,
+		pg_query.AlterTableType_AT_DisableRowSecurity, pg_query.AlterTableType_AT_NoForceRowSecurity:
+		switchRowSecurity(d.t, k.Subtype)
 		return nil
 	case pg_query.AlterTableType_AT_AddIdentity:
 		return d.addIdentity(k)

@@ -58,6 +58,9 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 	if err := keepsTriggers(d, col); err != nil {
 		return err
 	}
+	if err := keepsRowPolicies(d, col); err != nil {
+		return err
+	}
 	if err := d.checkIndexed(col, next.Type); err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (c *change) dropRecordedKeys(but ...catalog.OID) error {
 	return nil
 }
 
-// cutParts removes constraints, statistics objects and triggers from a table.
+// cutParts removes constraints, statistics objects, triggers and row policies from a table.
 func cutParts(t *catalog.Table, parts []catalog.OID) {
 	t.Constraints = slices.DeleteFunc(t.Constraints,
 		func(k catalog.Constraint) bool { return slices.Contains(parts, k.OID) })
@@ -105,6 +105,10 @@ func cutParts(t *catalog.Table, parts []catalog.OID) {
 		func(x catalog.ExtendedStatistics) bool { return slices.Contains(parts, x.OID) })
 	t.Triggers = slices.DeleteFunc(t.Triggers,
 		func(x catalog.Trigger) bool { return slices.Contains(parts, x.OID) })
+	if t.RowSecurity != nil {
+		t.RowSecurity.Policies = slices.DeleteFunc(t.RowSecurity.Policies,
+			func(x catalog.RowPolicy) bool { return slices.Contains(parts, x.OID) })
+	}
 }
 
 // referringTables returns the tables whose foreign keys refer to any of tables, to lock them.

@@ -85,6 +85,8 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 		return tag, true, dropRoutines(r, n)
 	case pg_query.ObjectType_OBJECT_TRIGGER:
 		return tag, true, dropTrigger(r, n)
+	case pg_query.ObjectType_OBJECT_POLICY:
+		return tag, true, dropRowPolicy(r, n)
 	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_MATVIEW,
 		pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)

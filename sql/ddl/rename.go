@@ -41,6 +41,8 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, renameTrigger(r, n)
 	case pg_query.ObjectType_OBJECT_ATTRIBUTE:
 		return "ALTER TYPE", true, renameAttribute(r, n)
+	case pg_query.ObjectType_OBJECT_POLICY:
+		return tag, true, renameRowPolicy(r, n)
 	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
 		return "ALTER DOMAIN", true, renameDomainConstraint(r, n)
 	case pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
@@ -335,12 +337,14 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 		return commentOnRoutine(r, n)
 	case pg_query.ObjectType_OBJECT_TRIGGER:
 		return commentOnTrigger(r, n)
+	case pg_query.ObjectType_OBJECT_POLICY:
+		return commentOnRowPolicy(r, n)
 	case pg_query.ObjectType_OBJECT_DOMCONSTRAINT:
 		return commentOnDomainConstraint(r, n)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported yet", kindWord(n.Objtype)).
-		WithHint("Tables, views, columns, constraints, indexes, statistics, types, functions, triggers, schemas, " +
-			"databases and roles can have comments.")
+		WithHint("Tables, views, columns, constraints, indexes, statistics, types, functions, triggers, row " +
+			"policies, schemas, databases and roles can have comments.")
 }
 
 func (c *change) commentOnNamed(kind pg_query.ObjectType, name, text string) error {

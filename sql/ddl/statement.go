@@ -163,6 +163,10 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 		return tag, true, createFunction(r, x.CreateFunctionStmt)
 	case *pg_query.Node_CreateTrigStmt:
 		return "CREATE TRIGGER", true, createTrigger(r, x.CreateTrigStmt)
+	case *pg_query.Node_CreatePolicyStmt:
+		return "CREATE POLICY", true, createRowPolicy(r, x.CreatePolicyStmt)
+	case *pg_query.Node_AlterPolicyStmt:
+		return "ALTER POLICY", true, alterRowPolicy(r, x.AlterPolicyStmt)
 	case *pg_query.Node_AlterFunctionStmt:
 		return "ALTER " + kindWord(x.AlterFunctionStmt.Objtype), true, alterFunction(r, x.AlterFunctionStmt)
 	case *pg_query.Node_AlterTableStmt:

@@ -407,7 +407,11 @@ func changeTrigger(r *runner, rv *pg_query.RangeVar, f func(c *change, t *catalo
 func dropTrigger(r *runner, n *pg_query.DropStmt) error {
 	names := n.Objects[0].GetList().GetItems()
 	name, rv := texts(names)[len(names)-1], rangeVarOf(names[:len(names)-1])
-	if missing, err := missingTrigger(r, n, rv, name); missing || err != nil {
+	missing, err := missingPart(r, n, func(c *change) bool {
+		f, err := c.lookup(rv)
+		return err == nil && f.table != nil && f.table.Trigger(name) != nil
+	})
+	if missing || err != nil {
 		return err
 	}
 	return changeTrigger(r, rv, func(_ *change, t *catalog.Table) error {
@@ -420,14 +424,13 @@ func dropTrigger(r *runner, n *pg_query.DropStmt) error {
 	})
 }
 
-// missingTrigger reports whether DROP TRIGGER IF EXISTS has nothing to do.
-func missingTrigger(r *runner, n *pg_query.DropStmt, rv *pg_query.RangeVar, name string) (missing bool, err error) {
+// missingPart reports whether DROP … IF EXISTS of a part of a table has nothing to do.
+func missingPart(r *runner, n *pg_query.DropStmt, exists func(*change) bool) (missing bool, err error) {
 	if !n.MissingOk {
 		return false, nil
 	}
 	err = r.update(func(c *change) error {
-		f, err := c.lookup(rv)
-		if err == nil && f.table != nil && f.table.Trigger(name) != nil {
+		if exists(c) {
 			return nil
 		}
 		missing = true

@@ -14,11 +14,9 @@ import (
 
 // hints suggest an alternative, by the name of the statement.
 var hints = map[string]string{
-	"CREATE RULE":      "Rewrite the statement in the client.",
-	"CREATE TYPE":      "Enums and composite types are supported: CREATE TYPE … AS ENUM (…), AS (…).",
-	"CREATE EXTENSION": "Extensions cannot be loaded; built-in features need none.",
-	"CREATE POLICY": "Row security is not supported; ALTER TABLE … SET (shard_by = …) sets a sharding " +
-		"policy.",
+	"CREATE RULE":               "Rewrite the statement in the client.",
+	"CREATE TYPE":               "Enums and composite types are supported: CREATE TYPE … AS ENUM (…), AS (…).",
+	"CREATE EXTENSION":          "Extensions cannot be loaded; built-in features need none.",
 	"CREATE MATERIALIZED VIEW":  "Use CREATE TABLE AS.",
 	"CREATE TABLESPACE":         "Each node keeps its data in one directory.",
 	"LOAD":                      "Extensions cannot be loaded; built-in features need none.",

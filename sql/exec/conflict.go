@@ -163,7 +163,7 @@ func (r *conflictRule) finish(c *Ctx, rule *table.Rule) ([]byte, error) {
 	if err := rule.Generate(&c.Ctx, r.next); err != nil {
 		return nil, err
 	}
-	if err := rule.Check(&c.Ctx, r.next); err != nil {
+	if err := rule.Check(&c.Ctx, r.next, query.RowUpdated); err != nil {
 		return nil, err
 	}
 	return rule.Encode(nil, r.next)
@@ -201,6 +201,9 @@ func (in *insertion) updateOne(r *conflictRule, w *Write, a *answer) error {
 		return err
 	}
 	a.what = didSkip
+	if err := rule.Allow(&c.Ctx, r.both, query.RowConflicted); err != nil {
+		return err
+	}
 	if ok, err := r.where.Holds(&c.Ctx, r.both); err != nil || !ok {
 		return err
 	}

@@ -54,7 +54,7 @@ func (k *compiler) inserter(n *plan.Modify) (*insertOp, error) {
 	width := len(n.Table.Columns)
 	o := &insertOp{node: n, next: make(types.Row, width), decoded: make(types.Row, width)}
 	var err error
-	o.parted = subPlansRead(n.Table.OID, n.Returning...)
+	o.parted = subPlansRead(n.Table.OID, n.Returning...) || checksRead(n)
 	if o.rule, err = k.tableRule(n); err != nil {
 		return nil, err
 	}
@@ -65,13 +65,18 @@ func (k *compiler) inserter(n *plan.Modify) (*insertOp, error) {
 		return nil, err
 	}
 	o.out = make(types.Row, len(o.returning))
-	if n.OnConflict != nil && n.Triggers.Fires(catalog.TriggerUpdate) {
+	if n.OnConflict != nil && (n.Triggers.Fires(catalog.TriggerUpdate) || n.OnConflict.Returns) {
 		if o.conf, err = k.conflictRule(n, o.rule); err != nil {
 			return nil, err
 		}
 	}
-	o.program, err = compileNode(plan.Stage{Modify: n}, 0)
+	o.program, err = compileNode(plan.AtFragment(n), 0)
 	return o, err
+}
+
+// checksRead reports whether a row policy reads the table that is written.
+func checksRead(n *plan.Modify) bool {
+	return slices.ContainsFunc(n.Checks, func(c query.Check) bool { return subPlansRead(n.Table.OID, c.Expr) })
 }
 
 // subPlansRead reports whether a subquery in the expressions reads a table.
@@ -130,7 +135,7 @@ func (o *insertOp) Run(x *operator.Execution, emit Emit) error {
 	in := &insertion{
 		o: o, c: c, emit: emit, arbitrated: o.arbitrates(), sync: len(o.returning) > 0 || o.node.OnConflict != nil,
 	}
-	in.out = sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}
+	in.out = sender{c: c, node: plan.AtFragment(o.node), program: o.program}
 	if oc := o.node.OnConflict; oc != nil && oc.Update {
 		in.hits = map[string]struct{}{}
 	}
@@ -177,7 +182,7 @@ func (in *insertion) take(row types.Row) error {
 	if err != nil {
 		return err
 	}
-	if err := o.rule.Check(&in.c.Ctx, o.next); err != nil {
+	if err := o.rule.Check(&in.c.Ctx, o.next, query.RowInserted); err != nil {
 		return err
 	}
 	if o.node.OnConflict == nil {

@@ -57,7 +57,7 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 		return nil, err
 	}
 	o.child, o.once = child, isOneScan(n.Child)
-	o.holds = o.holds || walk.HasSubPlan(n.Returning...)
+	o.holds = o.holds || walk.HasSubPlan(n.Returning...) || checksRead(n)
 	s := n.Scan
 	if s == nil {
 		s, _ = n.Child.(*plan.Scan)
@@ -72,7 +72,7 @@ func (k *compiler) modify(n *plan.Modify) (operator.Op, error) {
 		return nil, err
 	}
 	o.out = make(types.Row, len(o.returning))
-	o.program, err = compileNode(plan.Stage{Modify: n}, 0)
+	o.program, err = compileNode(plan.AtFragment(n), 0)
 	return o, err
 }
 
@@ -284,7 +284,7 @@ func (o *modifyOp) completed(c *Ctx) error {
 	if err := o.rule.Generate(&c.Ctx, o.next); err != nil {
 		return err
 	}
-	return o.rule.Check(&c.Ctx, o.next)
+	return o.rule.Check(&c.Ctx, o.next, query.RowUpdated)
 }
 
 func (o *modifyOp) emitReturning(c *Ctx, row types.Row, emit Emit) error {
@@ -316,7 +316,7 @@ func (o *modifyOp) atGateway(c *Ctx, emit Emit) error {
 		return err
 	}
 	before := c.Affected
-	g := &gatewayModify{o: o, c: c, out: &sender{c: c, node: plan.Stage{Modify: o.node}, program: o.program}}
+	g := &gatewayModify{o: o, c: c, out: &sender{c: c, node: plan.AtFragment(o.node), program: o.program}}
 	g.moved.Mem, g.later.Mem, g.returned.Mem = c.Mem, c.Mem, c.Mem
 	defer g.free()
 	if err := rows.Emit(c.Tick, g.take); err != nil {

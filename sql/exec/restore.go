@@ -26,7 +26,7 @@ type Restore struct {
 
 // NewRestore returns a Restore for the result of plan.Restoring.
 func NewRestore(m *plan.Modify) (*Restore, error) {
-	program, err := compileNode(plan.Stage{Modify: m}, 0)
+	program, err := compileNode(plan.AtFragment(m), 0)
 	return &Restore{node: m, program: program}, err
 }
 
@@ -47,7 +47,7 @@ func (r *Restore) Run(c *Ctx, source func(Emit) error) error {
 	}
 	o := &insertOp{node: r.node, rule: rule, next: make(types.Row, len(rule.Table.Kinds))}
 	in := &restoring{of: r, insertion: insertion{c: c, o: o}}
-	in.out = sender{c: c, node: plan.Stage{Modify: r.node}, program: r.program}
+	in.out = sender{c: c, node: plan.AtFragment(r.node), program: r.program}
 	for _, a := range r.node.Assign {
 		f, err := k.Expr(a.Expr)
 		if err != nil {

@@ -97,6 +97,7 @@ func (p *pass) query(q *query.Query) {
 		for i := range r.JoinVars {
 			r.JoinVars[i] = p.expr(r.JoinVars[i])
 		}
+		p.list(r.Security)
 	}
 	if q.SetOp != nil {
 		p.query(q.SetOp.Left)
@@ -143,6 +144,11 @@ func (p *pass) clauses(q *query.Query) {
 	}
 	for i := range q.Assign {
 		q.Assign[i].Expr = p.expr(q.Assign[i].Expr)
+	}
+	for i := range q.Checks {
+		if q.Checks[i].Row != query.NoRowCheck { // all others are shared with other statements
+			q.Checks[i].Expr = p.expr(q.Checks[i].Expr)
+		}
 	}
 	if oc := q.OnConflict; oc != nil {
 		for i := range oc.Assign {

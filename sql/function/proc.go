@@ -12,6 +12,7 @@ func Proc(v *catalog.View, f *catalog.Function) *query.Proc {
 	p := &query.Proc{
 		OID: f.OID, Name: f.Name, Kind: f.Kind, Strict: f.Strict, RetSet: f.Set, Volatility: f.Volatility,
 		ArgTypes: f.InputTypes(), RetType: f.Result, Language: f.Language,
+		Leakproof: f.Leakproof,
 	}
 	if s := v.Schema(f.Schema); s != nil {
 		p.Namespace = s.Name

@@ -202,7 +202,7 @@ func (k *queue) program(st refint.Statement) (*stmt.Program, error) {
 	if p != nil {
 		return p, nil
 	}
-	c := *k.x.Compiler
+	c := *k.x.Compiler.AsSystem()
 	c.View, c.Uncommitted = k.view, k.t.Schema != nil
 	q, err := c.Query(st.Text, st.Params...)
 	if err != nil {

@@ -23,6 +23,7 @@ type Proc struct {
 	Src         string // prosrc: the implementation's name, which is its key in package builtin
 	Comment     string // of Sherd's functions; those of PostgreSQL's are in pg_description
 	Language    string // of a function that a user has defined; "" of all that are built in
+	Leakproof   bool   // as a user has declared a function
 }
 
 // Type is a row of pg_type.

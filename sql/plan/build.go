@@ -190,7 +190,7 @@ func newLayout() *layout { return &layout{slots: map[varKey]int{}} }
 
 // query plans the query of l, to its visible columns.
 func (p *planner) query(l *level) (part, error) {
-	l.q = unnested(early(pulledUp(l.q)))
+	l.q = unnested(exposed(early(pulledUp(l.q))))
 	l.ctes = map[*query.CTE]int{}
 	l.need = neededColumns(l.q)
 	withs, err := p.ctePlans(l)

@@ -5,8 +5,93 @@ import (
 	"slices"
 
 	"github.com/sherddb/sherd/sql/plan/joinorder"
+	"github.com/sherddb/sherd/sql/plan/leak"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/types"
 )
+
+// secured returns the conditions of the scan of an entry, with those of its row security.
+func (l *level) secured(n int, conds []query.Expr) []query.Expr {
+	r := l.q.Rels[n]
+	if len(r.Security) == 0 {
+		return conds
+	}
+	guarded := l.guarded(conds)
+	out := slices.Clone(r.Security)
+	if len(guarded) != len(conds) || !slices.Equal(guarded, conds) {
+		// Those that may reveal a row themselves are evaluated once, as part of the guarded condition.
+		out = slices.DeleteFunc(out, func(e query.Expr) bool { return leak.May(e) || volatile(e) })
+	}
+	return append(out, guarded...)
+}
+
+// guarded returns conditions, with those that may reveal a row which row security hides evaluated
+// only for the other rows.
+func (l *level) guarded(conds []query.Expr) []query.Expr {
+	var safe, tests, leaky []query.Expr
+	for _, c := range conds {
+		var security []query.Expr
+		if slices.ContainsFunc(l.q.Rels, isSecured) && leak.May(c) {
+			for n := range l.relsOf(c) {
+				security = append(security, l.q.Rels[n].Security...)
+			}
+		}
+		if len(security) == 0 {
+			safe = append(safe, c)
+			continue
+		}
+		leaky = append(leaky, c)
+		for _, e := range security {
+			if !slices.Contains(tests, e) {
+				tests = append(tests, e)
+			}
+		}
+	}
+	if len(leaky) == 0 {
+		return conds
+	}
+	t := query.Of(types.Bool)
+	return append(safe, &query.Case{
+		T: t, Whens: []query.When{{Cond: Conjunction(tests), Result: Conjunction(leaky)}},
+		Else: &query.Const{T: t, Value: types.NewBool(false)},
+	})
+}
+
+func isSecured(r *query.Rel) bool { return len(r.Security) > 0 }
+
+// exposed returns a query in which conditions of row security that have subqueries are conditions of WHERE,
+// where they can become joins. It does so only if no other condition may reveal a row.
+func exposed(q *query.Query) *query.Query {
+	if !slices.ContainsFunc(q.Rels, func(r *query.Rel) bool { return slices.ContainsFunc(r.Security, hasSubLink) }) {
+		return q
+	}
+	conds := Conjuncts(q.Where)
+	for _, it := range q.From {
+		conds = append(conds, joinConditions(it)...)
+	}
+	reveals := func(r *query.Rel) bool {
+		return r.Kind == query.RelFunction || r.Lateral || slices.ContainsFunc(r.Security, leak.May)
+	}
+	if slices.ContainsFunc(conds, leak.May) || slices.ContainsFunc(q.Rels, reveals) {
+		return q
+	}
+	out := *q
+	out.Rels = slices.Clone(q.Rels)
+	for n, r := range q.Rels {
+		at, ok := placeOf(q.From, n)
+		if q.Command != query.Select && n == q.Result {
+			at, ok = place{}, true
+		}
+		if !ok || at.filled || !isSecured(r) {
+			continue
+		}
+		own := *r
+		var moved []query.Expr
+		moved, own.Security = split(r.Security, hasSubLink)
+		out.Rels[n], out.Where = &own, Conjunction(slices.Concat(Conjuncts(out.Where), moved))
+	}
+	return &out
+}
 
 // factored takes out of each OR the conditions that all its arms share: (p AND a) OR (p AND b)
 // becomes p and a OR b. So an equality of two tables that is written in every arm joins them. An

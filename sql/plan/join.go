@@ -35,6 +35,7 @@ func (p *planner) join(l *level, j joining, left, right part) (part, error) {
 	if empty := emptyJoin(j.kind, left, right); empty != nil {
 		return *empty, nil
 	}
+	j.on = l.guarded(j.on)
 	if j.lateral {
 		return p.lateralJoin(l, j, left, right)
 	}

@@ -85,6 +85,19 @@ func (p *planner) assigned(l *level, as []query.Assignment, col int, in *layout)
 	return nil, nil
 }
 
+func isRowCheck(c query.Check) bool { return c.Row != query.NoRowCheck }
+
+// AtFragment returns the stage of a write in the fragments of its rows. Row policies are not part of it:
+// the gateway has checked them.
+func AtFragment(m *Modify) Stage {
+	if slices.ContainsFunc(m.Checks, isRowCheck) {
+		own := *m
+		own.Checks = slices.DeleteFunc(slices.Clone(m.Checks), isRowCheck)
+		m = &own
+	}
+	return Stage{Modify: m}
+}
+
 func columnsOf(r *query.Rel) []Col {
 	var out []Col
 	for _, c := range r.Columns {
@@ -108,7 +121,11 @@ func (p *planner) checksAndReturning(l *level, m *Modify, in *layout) error {
 		if err != nil {
 			return err
 		}
-		m.Checks = append(m.Checks, query.Check{Name: c.Name, Expr: e, Generated: c.Generated, View: c.View})
+		if c.Row != query.NoRowCheck && m.Kind == ModUpdate && stays(e) {
+			e = p.hoist(l, e)
+		}
+		c.Expr = e
+		m.Checks = append(m.Checks, c)
 	}
 	if !l.q.Returning {
 		return nil
@@ -138,7 +155,9 @@ func (p *planner) onConflict(l *level, m *Modify, existing *layout) error {
 		in.slots[varKey{oc.Excluded, i}] = n + i
 	}
 	out := &OnConflict{Update: oc.Update, Primary: oc.Primary}
-	out.Returns = oc.Update && m.Triggers.Changes(catalog.TriggerUpdate)
+	// The gateway checks row policies, which may have subqueries.
+	checked := slices.ContainsFunc(m.Checks, isRowCheck)
+	out.Returns = oc.Update && (checked || m.Triggers.Changes(catalog.TriggerUpdate))
 	for i, x := range m.Indexes {
 		if slices.Contains(oc.Indexes, x.Def.OID) {
 			out.Arbiters = append(out.Arbiters, i)

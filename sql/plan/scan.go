@@ -93,7 +93,7 @@ func (p *planner) scan(l *level, n int, conds []query.Expr, positions []int) (pa
 	in := layoutAt(n, positions)
 	var plain, tested, subs []query.Expr
 	var err error
-	for _, c := range conds {
+	for _, c := range l.secured(n, conds) {
 		e, err := p.rewrite(l, c, in)
 		if err != nil {
 			return part{}, err

@@ -123,6 +123,9 @@ type Rel struct {
 	Through []*catalog.Table
 	// Named is what privileges are checked for, beside the expressions of the query.
 	Named Named
+	// Security are conditions of row security: a row of Table that does not meet all of them is not there
+	// for the query. No other condition may see it before, unless it cannot reveal anything about it.
+	Security []Expr
 }
 
 // Named has columns that the text of a write names.
@@ -314,7 +317,21 @@ type Check struct {
 	// View is the view whose check option it is: the row is refused unless Expr is true. For all
 	// others it is "".
 	View string
+	// Row is set if it is a check of row security, which refuses a row unless Expr is true. Name is the
+	// row policy then, "" if it stands for several.
+	Row RowCheck
 }
+
+// RowCheck says which rows a check of row security is for.
+type RowCheck uint8
+
+// Checks of row security.
+const (
+	NoRowCheck    RowCheck = iota
+	RowInserted            // rows that INSERT proposes
+	RowConflicted          // existing rows that ON CONFLICT DO UPDATE would change
+	RowUpdated             // rows as UPDATE or ON CONFLICT DO UPDATE makes them
+)
 
 // Proc is a function's catalog entry.
 type Proc = pgcatalog.Proc

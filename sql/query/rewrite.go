@@ -123,6 +123,7 @@ func (r *rewriting) assignments(list []Assignment) []Assignment {
 func (r *rewriting) rel(rel *Rel) *Rel {
 	out := *rel
 	out.Subquery, out.JoinVars = r.within(rel.Subquery), r.list(rel.JoinVars)
+	out.Security = r.list(rel.Security)
 	out.Functions = slices.Clone(rel.Functions)
 	for i := range out.Functions {
 		out.Functions[i].Call = r.expr(out.Functions[i].Call)

@@ -241,10 +241,11 @@ func withoutPos(e Expr) Expr {
 func WalkQuery(q *Query, f func(e Expr, depth int)) { walkQuery(q, 0, f) }
 
 // ColumnsRead returns the columns of Rels[rel] that the text of q reads, by position, each once; system
-// columns and the whole row are negative. Constraints, indexes and defaults are not part of the text.
+// columns and the whole row are negative. Constraints, indexes, defaults and row
+// security are not part of the text.
 func ColumnsRead(q *Query, rel int) []int {
 	own, out := *q, []int(nil)
-	own.Checks, own.Indexes = nil, nil
+	own.Checks, own.Indexes, own.Rels = nil, nil, withoutSecurity(q.Rels)
 	var note func(v *Var)
 	note = func(v *Var) {
 		switch r := own.Rels[v.Rel]; {
@@ -274,6 +275,19 @@ func ColumnsRead(q *Query, rel int) []int {
 	return out
 }
 
+// withoutSecurity returns entries without conditions of row security.
+func withoutSecurity(rels []*Rel) []*Rel {
+	for i, r := range rels {
+		if len(r.Security) > 0 {
+			own := *r
+			own.Security = nil
+			rels = slices.Clone(rels)
+			rels[i] = &own
+		}
+	}
+	return rels
+}
+
 func walkQuery(q *Query, depth int, f func(Expr, int)) {
 	if q == nil {
 		return
@@ -294,6 +308,9 @@ func walkQuery(q *Query, depth int, f func(Expr, int)) {
 		walkQuery(r.Subquery, depth+1, f)
 		for _, fn := range r.Functions {
 			expr(fn.Call)
+		}
+		for _, e := range r.Security {
+			expr(e)
 		}
 	}
 	for _, it := range q.From {

@@ -7,6 +7,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/privilege"
+	"github.com/sherddb/sherd/sql/rowsecurity"
 	"github.com/sherddb/sherd/sql/sysview"
 )
 
@@ -148,6 +149,13 @@ func (o objects) HasPrivilege(
 		mode = mode.Options()
 	}
 	return sysview.HasPrivilege(names, me, sysview.Object{Kind: kind, OID: oid, Column: column}, mode), nil
+}
+
+// RowSecurity implements builtin.PrivilegeInfo.
+func (o objects) RowSecurity(role, relation uint32) (bool, error) {
+	names := o.names()
+	t := names.View.Table(relation)
+	return t != nil && rowsecurity.Active(t, privilege.Of(names.View, names.Database.OID, role)), nil
 }
 
 // HasRole implements builtin.PrivilegeInfo.

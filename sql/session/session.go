@@ -200,6 +200,7 @@ func (s *Session) freshen() {
 	}
 	actAs(s, s.role)
 	s.compiler.PlanCache = stmt.PlanCacheMode(s.derived.PlanCacheMode)
+	s.compiler.RowSecurityOff = !s.vars.On("row_security")
 	s.compiler.Off = stmt.SwitchedOff(s.vars.On)
 	if s.block.Tx != nil && s.block.Tx.Parts != nil {
 		s.block.Tx.Parts.SetLockTimeout(s.vars.Milliseconds("lock_timeout"))

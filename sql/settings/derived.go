@@ -34,7 +34,7 @@ func (v *Values) Derive() Derived {
 		IdleInTransaction: v.Milliseconds("idle_in_transaction_session_timeout"),
 	}
 	d.Analysis = v.sources.User
-	for _, name := range []string{"search_path", "TimeZone", "DateStyle", "IntervalStyle"} {
+	for _, name := range []string{"search_path", "TimeZone", "DateStyle", "IntervalStyle", "row_security"} {
 		d.Analysis += "\x00" + v.text(name)
 	}
 	return d

@@ -27,7 +27,7 @@ func (x *Executor) BucketReader(ctx context.Context, t *tx.Tx, text string) (*Bu
 	if view == nil {
 		view = t.View()
 	}
-	q, err := x.Compiler.Against(view).Query(text)
+	q, err := x.Compiler.Against(view).AsSystem().Query(text)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sherddb/sherd/sql/plan/runtimefilter"
 	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/rowsecurity"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
@@ -30,6 +31,8 @@ type Compiler struct {
 	// PlanCache says when statements with parameters are planned for their arguments.
 	PlanCache PlanCacheMode
 	Off       plan.Methods // that the client has switched off
+	// RowSecurityOff is row_security = off: statements that row security would change are refused.
+	RowSecurityOff bool
 
 	// Transitions are the transition tables that statements of a trigger function may read, by name.
 	Transitions map[string][]query.Column
@@ -166,6 +169,10 @@ func (c *Compiler) ForCopy(text string, columns []plan.Col, where query.Expr) (*
 	if err := c.checkPrivileges(q); err != nil {
 		return nil, err
 	}
+	if guarded(q) {
+		return nil, pgerr.Unsupported("COPY FROM not supported with row-level security").
+			WithHint("Use INSERT statements instead.")
+	}
 	p := &Program{Query: q, Writes: true}
 	env := environment(c.View)
 	p.Integrity, _ = c.integrity(q, &env)
@@ -193,7 +200,7 @@ func (c *Compiler) Compile(q *query.Query, params []types.OID) (*Program, error)
 
 func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Program, error) {
 	if !c.ByID {
-		if err := forward.Statement(c.View, c.Database, q, c.asSystem().Query); err != nil {
+		if err := forward.Statement(c.View, c.Database, q, c.AsSystem().Query); err != nil {
 			return nil, err
 		}
 	}
@@ -203,7 +210,7 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 		Query: q, Params: params, Columns: resultColumns(c.View, q), Version: c.View.DefinitionVersion(), Role: c.Role,
 		Writes: len(Writers(q)) > 0, Defines: definesAlone(q), Late: late,
 		Calls:   calledRoutines(q),
-		planned: known,
+		planned: known, guarded: guarded(q),
 	}
 	if len(params) > 0 {
 		p.custom = &customPlans{}
@@ -289,7 +296,16 @@ func (c *Compiler) Analysis(source string) *analyze.Context {
 }
 
 func (c *Compiler) analyze(source string, st parse.Statement, params []types.OID) (*query.Query, []types.OID, error) {
-	return analyze.Statement(c.Analysis(source), st.Node, params)
+	x := c.Analysis(source)
+	return c.secured(analyze.Statement(x, st.Node, params))
+}
+
+// secured returns an analyzed query with the row policies of its tables, if it is one of the client.
+func (c *Compiler) secured(q *query.Query, params []types.OID, err error) (*query.Query, []types.OID, error) {
+	if err == nil && c.Role != 0 {
+		err = rowsecurity.Apply(c.Analysis(""), q, c.Role, c.RowSecurityOff)
+	}
+	return q, params, err
 }
 
 // NoParameters returns the error of a statement with parameters to which nothing can be bound.
@@ -302,8 +318,9 @@ func (c *Compiler) NoParameters(st parse.Statement) error {
 	return pgerr.New(pgerr.IndeterminateDatatype, "could not determine the type of a parameter")
 }
 
-// asSystem returns a compiler that finds all objects. It is for statements that are not of the client.
-func (c *Compiler) asSystem() *Compiler {
+// AsSystem returns a compiler that finds all objects and all rows. It is for statements that are not of the
+// client.
+func (c *Compiler) AsSystem() *Compiler {
 	out := *c
 	out.Role = 0
 	return &out

@@ -114,7 +114,7 @@ func (x *Executor) System(
 	if view == nil {
 		view = t.View()
 	}
-	c := x.Compiler.Against(view)
+	c := x.Compiler.Against(view).AsSystem()
 	c.Hooks = Hooks{}
 	q, err := c.Query(text)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/privilege"
 	"github.com/sherddb/sherd/sql/query"
+	"github.com/sherddb/sherd/sql/rowsecurity"
 )
 
 // checkPrivileges refuses a query on relations that the role may not use, or with functions that it may
@@ -65,8 +66,17 @@ func (k *checker) query(q *query.Query, role catalog.OID) error {
 			return err
 		}
 	}
-	for _, s := range subLinks(q) {
+	own, below := subLinks(q), []*query.Query(nil)
+	if q.Command != query.Select && len(q.Rels[q.Result].Through) > 0 {
+		own, below = withoutPolicies(q, own)
+	}
+	for _, s := range own {
 		if err := k.query(s, role); err != nil {
+			return err
+		}
+	}
+	for _, s := range below { // the row policies of the table below views
+		if err := k.query(s, tableRole(q.Rels[q.Result], role)); err != nil {
 			return err
 		}
 	}
@@ -312,6 +322,48 @@ func arbiterColumns(q *query.Query, t *catalog.Table) (out []int) {
 	return out
 }
 
+// tableRole returns the role with whose privileges the table of a target is used, if role names the
+// target.
+func tableRole(r *query.Rel, role catalog.OID) catalog.OID {
+	for _, v := range r.Through {
+		role = queryRole(v, role)
+	}
+	return role
+}
+
+// withoutPolicies splits subqueries of a write into its own and those of row policies.
+func withoutPolicies(q *query.Query, list []*query.Query) (own, policies []*query.Query) {
+	holder := &query.Query{Rels: []*query.Rel{{Security: q.Rels[q.Result].Security}}}
+	for _, c := range q.Checks {
+		if c.Row != query.NoRowCheck {
+			holder.Checks = append(holder.Checks, c)
+		}
+	}
+	policies = subLinks(holder)
+	own = slices.DeleteFunc(list, func(s *query.Query) bool { return slices.Contains(policies, s) })
+	return own, policies
+}
+
+// guarded reports whether row security changes what a query, or one in it, reads or writes.
+func guarded(q *query.Query) bool {
+	if q == nil {
+		return false
+	}
+	found := slices.ContainsFunc(q.Checks, func(c query.Check) bool { return c.Row != query.NoRowCheck })
+	inner := append(subLinks(q), q.Source)
+	for _, r := range q.Rels {
+		found = found || len(r.Security) > 0
+		inner = append(inner, r.Subquery)
+	}
+	for _, c := range q.CTEs {
+		inner = append(inner, c.Query)
+	}
+	if q.SetOp != nil {
+		inner = append(inner, q.SetOp.Left, q.SetOp.Right)
+	}
+	return found || slices.ContainsFunc(inner, guarded)
+}
+
 // queryRole returns the role with whose privileges the query of a view runs, if role uses the view.
 func queryRole(view *catalog.Table, role catalog.OID) catalog.OID {
 	if view.SecurityInvoker() {
@@ -393,8 +445,11 @@ func Conceal(view *catalog.View, database, role catalog.OID, err error) error {
 	return &out
 }
 
-// reads reports whether a role may read columns of a table, or if there are none, all columns.
+// reads reports whether a role may read columns of a table, or if there are none, all columns, in all rows.
 func reads(me *privilege.Subject, t *catalog.Table, columns []int16) bool {
+	if rowsecurity.Active(t, me) {
+		return false
+	}
 	if me.Relation(t, acl.Select, true) != 0 {
 		return true
 	}

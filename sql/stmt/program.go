@@ -39,6 +39,7 @@ type Program struct {
 	Split     Step     // nil: its tables have no split documents
 	analysis  analysis // nil: it follows from Statement and Params
 	planned   *plannedFor
+	guarded   bool         // row security changes what it reads or writes
 	custom    *customPlans // nil: its statement has no parameters
 	generic   *Program     // that it is a custom plan of; nil: it is none
 	shared    *shared      // nil: it does not serve the texts of a shape

@@ -22,6 +22,9 @@ func (c *Compiler) Routine(
 			return nil, err
 		}
 	}
+	if q, params, err = c.secured(q, params, nil); err != nil {
+		return nil, err
+	}
 	if err := c.checkPrivileges(q); err != nil {
 		return nil, err
 	}

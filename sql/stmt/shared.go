@@ -133,6 +133,7 @@ func (c *Compiler) share(k key, t *shape.Text, fixed literal.Fixed) *Program {
 func (c *Compiler) literals(t *shape.Text, st parse.Statement) (*literal.Analyzed, error) {
 	x := c.Analysis(st.Source)
 	q, found, err := analyze.WithLiterals(x, st.Node)
+	q, _, err = c.secured(q, nil, err)
 	return &literal.Analyzed{Text: t, Query: q, Literals: found, Env: x.Env}, err
 }
 

@@ -56,8 +56,11 @@ func planned(t *catalog.Table, k *statistics.Table) plannedTable {
 }
 
 // Stale reports whether the program was planned for tables of other sizes, or before their last
-// ANALYZE. It looks once in a while; now returns a compiler for the present definitions.
+// ANALYZE, or has to be refused by row_security. It looks at sizes once in a while; now returns a compiler for the present definitions.
 func (p *Program) Stale(now func() *Compiler) bool {
+	if p.guarded && now().RowSecurityOff {
+		return true
+	}
 	x := p.planned
 	if x == nil || x.stale.Load() {
 		return x != nil

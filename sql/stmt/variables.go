@@ -17,7 +17,7 @@ func (c *Compiler) ForFunction(st parse.Statement, vars function.Names) (*Progra
 	return c.analyzedBy(st, func(c *Compiler) (*query.Query, []types.OID, error) {
 		x := c.Analysis(st.Source)
 		x.Names = vars
-		return analyze.Statement(x, st.Node, nil)
+		return c.secured(analyze.Statement(x, st.Node, nil))
 	})
 }
 
@@ -26,7 +26,7 @@ func (c *Compiler) ForAssignment(st parse.Statement, a function.Assignment, vars
 	return c.analyzedBy(st, func(c *Compiler) (*query.Query, []types.OID, error) {
 		x := c.Analysis(st.Source)
 		x.Names = vars
-		return analyze.Assignment(x, st.Node, a)
+		return c.secured(analyze.Assignment(x, st.Node, a))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/plan"
+	"github.com/sherddb/sherd/sql/query"
 	"github.com/sherddb/sherd/sql/types"
 )
 
@@ -20,6 +21,7 @@ type Rule struct {
 	Schema    string
 	Generated []GeneratedColumn
 	checks    []checkRule
+	policies  []rowCheck
 	Indexes   []*Index
 }
 
@@ -35,6 +37,13 @@ type checkRule struct {
 	expr expr.Eval
 }
 
+// rowCheck is a check of row security; name is "" if it stands for several policies.
+type rowCheck struct {
+	name string
+	row  query.RowCheck
+	expr expr.Eval
+}
+
 // NewRule compiles the rule of a Modify's table.
 func NewRule(k *expr.Compiler, n *plan.Modify) (*Rule, error) {
 	t, err := New(n.Table)
@@ -47,7 +56,9 @@ func NewRule(k *expr.Compiler, n *plan.Modify) (*Rule, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.Generated >= 0 {
+		if c.Row != query.NoRowCheck {
+			r.policies = append(r.policies, rowCheck{c.Name, c.Row, f})
+		} else if c.Generated >= 0 {
 			r.Generated = append(r.Generated, GeneratedColumn{c.Generated, f})
 		} else {
 			r.checks = append(r.checks, checkRule{c.Name, c.View, f})
@@ -69,8 +80,38 @@ func (r *Rule) Generate(c *expr.Ctx, row types.Row) error {
 	return nil
 }
 
-// Check checks a new row against NOT NULL, CHECK and the sharding policy.
-func (r *Rule) Check(c *expr.Ctx, row types.Row) error {
+// Allow checks a row against row security.
+func (r *Rule) Allow(c *expr.Ctx, row types.Row, which query.RowCheck) error {
+	for _, k := range r.policies {
+		if k.row != which {
+			continue
+		}
+		ok, err := k.expr.Holds(c, row)
+		if err != nil {
+			return err
+		}
+		if ok {
+			continue
+		}
+		name, using := "", ""
+		if k.name != "" {
+			name = ` "` + k.name + `"`
+		}
+		if which == query.RowConflicted {
+			using = " (USING expression)"
+		}
+		return pgerr.New(pgerr.InsufficientPrivilege,
+			`new row violates row-level security policy%s%s for table "%s"`, name, using, r.Table.Def.Name)
+	}
+	return nil
+}
+
+// Check checks a new row, which INSERT or UPDATE has made, against row security, NOT NULL, CHECK and the
+// sharding policy.
+func (r *Rule) Check(c *expr.Ctx, row types.Row, made query.RowCheck) error {
+	if err := r.Allow(c, row, made); err != nil {
+		return err
+	}
 	for i := range r.Table.Def.Columns {
 		if col := &r.Table.Def.Columns[i]; col.NotNull && !col.Dropped && row[i].IsNull() {
 			return r.NullError(c, col, row)

@@ -142,10 +142,10 @@ func bare(s plan.Stage) plan.Stage {
 		own.Assign, own.Where = nil, nil
 		oc = &own
 	}
-	return plan.Stage{Modify: &plan.Modify{
+	return plan.AtFragment(&plan.Modify{
 		Kind: m.Kind, Table: m.Table, Schema: m.Schema, Checks: m.Checks, Indexes: m.Indexes, OnConflict: oc,
 		Triggers: m.Triggers,
-	}}
+	})
 }
 
 // fail notes the first error.

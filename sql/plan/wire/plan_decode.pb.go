@@ -2398,6 +2398,8 @@ func decodeCheck(d *decoder, m *query.Check, b []byte) {
 			m.Generated = decodeSigned[int](d, f)
 		case 4:
 			m.View = decodeText(d, f)
+		case 5:
+			m.Row = decodeEnum(d, f, query.RowUpdated)
 		default:
 			d.newer()
 		}

@@ -1289,6 +1289,7 @@ func encodeCheck(e *encoder, m *query.Check) {
 	if !e.enter() {
 		return
 	}
+	number(e, 5, m.Row, encodeUnsigned[query.RowCheck])
 	optional(e, 4, m.View, encodeText)
 	number(e, 3, m.Generated, encodeSigned[int])
 	e.require(m.Expr != nil, "Check.Expr")
