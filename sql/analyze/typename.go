@@ -296,7 +296,7 @@ func intervalMod(mods []int) (int32, *pgerr.Error) {
 }
 
 // RoutineType returns the type of an argument or result of a function. relation is the table whose row
-// type it is, 0 if it is none; the type is record then. converted is set for table.column%TYPE.
+// type it is, 0 if it is none. converted is set for table.column%TYPE.
 func RoutineType(ctx *Context, source string, t *pg_query.TypeName) (oid types.OID, relation catalog.OID,
 	converted bool, err error) {
 	s := storedScope(ctx, source, "", nil, inOther)
@@ -307,7 +307,7 @@ func RoutineType(ctx *Context, source string, t *pg_query.TypeName) (oid types.O
 	own := &pg_query.TypeName{Names: t.Names, TypeOid: t.TypeOid, Typmods: t.Typmods, Typemod: t.Typemod,
 		ArrayBounds: t.ArrayBounds, Location: t.Location}
 	if table := s.rowTypeOf(own); table != nil {
-		return types.Record, table.OID, false, nil
+		return rowType(table), table.OID, false, nil
 	}
 	oid, _, err = s.typeName(own)
 	return oid, 0, false, err

@@ -104,8 +104,8 @@ func contains(v *catalog.View, oid types.OID, number catalog.OID) bool {
 // compositeToAlter finds a composite type, which the role must own.
 func compositeToAlter(c *change, rv *pg_query.RangeVar) (*catalog.Type, error) {
 	found, err := findType(c, rangeNames(rv), false)
-	if pgerr.Is(err, pgerr.UndefinedObject) || err == nil && found.table == nil && (found.user == nil ||
-		found.user.Kind != catalog.CompositeType || found.array) {
+	other := err == nil && found.table == nil && !namesComposite(c, rv)
+	if pgerr.Is(err, pgerr.UndefinedObject) || other {
 		return nil, undefinedRelation(rv)
 	}
 	switch {
@@ -351,4 +351,48 @@ func renameAttribute(r *runner, n *pg_query.RenameStmt) error {
 		a.Name = n.Newname
 		return nil
 	})
+}
+
+// namesComposite reports whether a name is that of a composite type.
+func namesComposite(c *change, rv *pg_query.RangeVar) bool {
+	found, err := findType(c, rangeNames(rv), false)
+	return err == nil && found.user != nil && found.user.Kind == catalog.CompositeType && !found.array
+}
+
+// commentOnAttribute is COMMENT ON COLUMN of a composite type.
+func commentOnAttribute(r *runner, rv *pg_query.RangeVar, name, text string) error {
+	return r.update(func(c *change) error {
+		t, err := compositeToAlter(c, rv)
+		if err != nil {
+			return err
+		}
+		a := liveAttribute(t, name)
+		if a == nil {
+			return pgerr.New(pgerr.UndefinedColumn, `column "%s" of relation "%s" does not exist`, name, shownName(rv))
+		}
+		a.Comment = text
+		return t.Put(c.ch)
+	})
+}
+
+// checkOtherSchemas returns an error if functions or composite types of other schemas use types that
+// are dropped with a schema.
+func checkOtherSchemas(c *change, s *catalog.Schema, list []*catalog.Type) error {
+	for _, f := range usesType(c, list...) {
+		if f.Schema != s.OID {
+			return pgerr.Unsupported("DROP SCHEMA CASCADE does not drop functions of other schemas yet").
+				WithDetail("%s uses a type of schema %s.", functionWords(c, f), s.Name).
+				WithHint("Drop the function first.")
+		}
+	}
+	for _, t := range list {
+		for _, x := range t.TypesOver(c.view) {
+			if x.Schema != s.OID && x.Kind == catalog.CompositeType {
+				return pgerr.Unsupported("DROP SCHEMA CASCADE does not drop attributes of composite types yet").
+					WithDetail("Type %s uses a type of schema %s.", formatType(c, x.TypeOID(), -1), s.Name).
+					WithHint("Use ALTER TYPE … DROP ATTRIBUTE first.")
+			}
+		}
+	}
+	return nil
 }

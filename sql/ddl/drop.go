@@ -160,8 +160,7 @@ func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (fou
 		return found{}, err
 	}
 	if f == (found{}) {
-		if t, err := findType(c, rangeNames(rv), false); err == nil && t.user != nil &&
-			t.user.Kind == catalog.CompositeType && !t.array {
+		if namesComposite(c, rv) {
 			return found{}, pgerr.New(pgerr.WrongObjectType, `"%s" is not %s %s`, rv.Relname, article(kind), kind).
 				WithHint("Use DROP TYPE to remove a type.")
 		}

@@ -94,9 +94,7 @@ func (d *functionDraft) argumentType(p *pg_query.FunctionParameter, a *catalog.A
 	if p.ArgType.Setof {
 		return invalidFunction("%ss cannot accept set arguments", d.word())
 	}
-	if relation != 0 {
-		oid, a.Relation = types.RowTypeOf(relation), relation
-	}
+	a.Relation = relation
 	if converted {
 		d.noticeConverted(p.ArgType, oid)
 	}
@@ -178,6 +176,9 @@ func (d *functionDraft) result(outputs []types.OID) error {
 		}
 		if converted {
 			d.noticeConverted(t, oid)
+		}
+		if relation != 0 {
+			oid = types.Record
 		}
 		table := slices.ContainsFunc(f.Arguments, func(a catalog.Argument) bool { return a.Mode == 't' })
 		if implied != 0 && (oid != implied || relation != 0) && !table {

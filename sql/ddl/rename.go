@@ -400,6 +400,9 @@ func (r *runner) commentOnRelation(n *pg_query.CommentStmt) error {
 		names = names[:len(names)-1]
 	}
 	rv := rangeVarOf(names)
+	if n.Objtype == pg_query.ObjectType_OBJECT_COLUMN && namesComposite(&change{runner: r, view: r.View()}, rv) {
+		return commentOnAttribute(r, rv, part, n.Comment)
+	}
 	return r.updateReserved(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
 		f, err := c.relationToRename(rv)
 		if err != nil {

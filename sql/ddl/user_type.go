@@ -554,6 +554,11 @@ func usersOfTypes(c *change, list []*catalog.Type) (out []catalog.OID) {
 // outside of dropped tables, as messages name them.
 func dropTypesOf(c *change, s *catalog.Schema, dropped []*catalog.Table, cascade bool) (gone, detail []string,
 	err error) {
+	if cascade {
+		if err := checkOtherSchemas(c, s, slices.Collect(catalog.TypesIn(c.view, s.OID))); err != nil {
+			return nil, nil, err
+		}
+	}
 	for t := range catalog.TypesIn(c.view, s.OID) {
 		what := "type " + formatType(c, t.TypeOID(), -1)
 		uses, err := usesOf(c, t, dropped)

@@ -187,13 +187,7 @@ func (d *deparser) rest(e query.Expr) {
 			d.expr(v.Assign, false)
 		}
 	case *query.Field:
-		d.put("(")
-		d.expr(v.Arg, true)
-		if t := types.BaseOf(v.Arg.Type()); numbered(d) && v.Attribute > 0 {
-			d.put(`)."#`, strconv.FormatUint(uint64(t), 10), ".", strconv.Itoa(v.Attribute), `"`)
-		} else {
-			d.put(").", quoteName(v.Name))
-		}
+		writeField(d, v)
 	case *query.SQLValue:
 		d.put(strings.ToUpper(v.Name))
 		if v.Typmod() >= 0 {
@@ -285,4 +279,23 @@ func (d *deparser) subLink(s *query.SubLink) {
 	default:
 		d.put("(SubPlan)")
 	}
+}
+
+// writeField writes a field of a row. An operand that is an element or a field itself needs no
+// parentheses.
+func writeField(d *deparser, v *query.Field) {
+	_, element := v.Arg.(*query.Subscript)
+	_, field := v.Arg.(*query.Field)
+	if element || field {
+		d.expr(v.Arg, true)
+	} else {
+		d.put("(")
+		d.expr(v.Arg, true)
+		d.put(")")
+	}
+	if t := types.BaseOf(v.Arg.Type()); numbered(d) && v.Attribute > 0 {
+		d.put(`."#`, strconv.FormatUint(uint64(t), 10), ".", strconv.Itoa(v.Attribute), `"`)
+		return
+	}
+	d.put(".", quoteName(v.Name))
 }

@@ -67,6 +67,13 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 		}
 		return t.Comment
 	}
+	if t := compositeOf(n, oid); t != nil && is("pg_class") {
+		for _, a := range t.Live() {
+			if int32(a.Number) == sub {
+				return a.Comment
+			}
+		}
+	}
 	if sub != 0 {
 		return ""
 	}

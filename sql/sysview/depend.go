@@ -218,6 +218,11 @@ func pgDescription(b *builder) error {
 		if err := send(typeClass, t.TypeOID(), 0, t.Comment); err != nil {
 			return err
 		}
+		for _, a := range t.Live() {
+			if err := send(relationClass, t.OID, a.Number, a.Comment); err != nil {
+				return err
+			}
+		}
 		if t.Domain != nil {
 			for _, k := range t.Domain.Checks {
 				if err := send(constraintClass, k.OID, 0, k.Comment); err != nil {

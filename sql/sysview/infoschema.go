@@ -39,6 +39,8 @@ func schemaSources() map[string]source {
 		"sequences":                             schemaSequences,
 		"triggers":                              triggers,
 		"triggered_update_columns":              triggeredColumns,
+		"attributes":                            schemaAttributes,
+		"user_defined_types":                    userDefinedTypes,
 	}
 }
 
@@ -58,8 +60,6 @@ var emptySchema = map[string]bool{
 	"user_mapping_options":           true,
 	"user_mappings":                  true,
 	"column_options":                 true,
-	"attributes":                     true,
-	"user_defined_types":             true,
 	"check_constraint_routine_usage": true,
 	"transforms":                     true,
 	"view_routine_usage":             true,

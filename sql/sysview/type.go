@@ -3,8 +3,10 @@ package sysview
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/sherddb/sherd/catalog"
+	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/types"
 	"github.com/sherddb/sherd/sql/usertype"
@@ -172,7 +174,7 @@ func typeEdges(t *catalog.Type) []edge {
 		return []edge{{from, object{namespaceClass, t.Schema, 0}, 'n'}, array}
 	}
 	relation := object{relationClass, t.OID, 0}
-	out := []edge{{relation, object{namespaceClass, t.Schema, 0}, 'n'}, {from, relation, 'i'}, array}
+	out := []edge{{from, object{namespaceClass, t.Schema, 0}, 'n'}, {relation, from, 'i'}, array}
 	for _, a := range t.Live() {
 		if catalog.TypeNumber(a.Type) != 0 {
 			out = append(out, edge{object{relationClass, t.OID, a.Number}, object{typeClass, a.Type, 0}, 'n'})
@@ -196,7 +198,55 @@ func (b *builder) composites(f func(t *catalog.Type) error) error {
 
 func compositeClass(b *builder, t *catalog.Type) error {
 	return relation(b, t.OID, t.Name, t.Schema, t.Owner, 'c').oid("reltype", t.TypeOID()).
-		int("relnatts", int64(len(t.Attributes))).set("reltuples", types.NewFloat4(0)).send()
+		int("relnatts", int64(len(t.Attributes))).send()
+}
+
+// schemaAttributes is information_schema.attributes.
+func schemaAttributes(b *builder) error {
+	return b.composites(func(t *catalog.Type) error {
+		if !usableType(b, t) {
+			return nil
+		}
+		schema, _ := b.env.SchemaName(t.Schema)
+		for _, a := range t.Live() {
+			attr, name, _ := b.env.TypeName(attributeBase(a.Type))
+			err := b.row().database("udt_catalog", "attribute_udt_catalog").text("udt_schema", schema).
+				text("udt_name", t.Name).text("attribute_name", a.Name).int("ordinal_position", int64(a.Number)).
+				text("is_nullable", "YES").dataType(a.Type, a.Typmod).text("udt_schema", schema).
+				text("udt_name", t.Name).text("attribute_udt_schema", attr).text("attribute_udt_name", name).
+				collation(a.Collation).text("dtd_identifier", strconv.Itoa(int(a.Number))).
+				text("is_derived_reference_attribute", "NO").send()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// attributeBase returns the type by which information_schema names the type of an attribute.
+func attributeBase(oid types.OID) types.OID {
+	if t := pgcatalog.TypeByOID(oid); t != nil && t.Kind == 'd' {
+		return t.BaseType
+	}
+	return oid
+}
+
+func userDefinedTypes(b *builder) error {
+	return b.composites(func(t *catalog.Type) error {
+		if !usableType(b, t) {
+			return nil
+		}
+		schema, _ := b.env.SchemaName(t.Schema)
+		return b.row().database("user_defined_type_catalog").text("user_defined_type_schema", schema).
+			text("user_defined_type_name", t.Name).text("user_defined_type_category", "STRUCTURED").
+			text("is_instantiable", "YES").send()
+	})
+}
+
+// usableType reports whether the role may use a type.
+func usableType(b *builder, t *catalog.Type) bool {
+	return b.env.Role == nil || b.env.Role.Type(t, acl.Usage) != 0
 }
 
 func compositeAttributes(b *builder, t *catalog.Type) error {
