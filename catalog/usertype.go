@@ -213,6 +213,21 @@ func UncommittedTypes(v *View, database OID) []*Type {
 	return out
 }
 
+// UncommittedTables returns the tables and views of a database that the transaction whose preview v is
+// has created or changed: their row types are new.
+func UncommittedTables(v *View, database OID) []*Table {
+	if v.onto == nil {
+		return nil
+	}
+	var out []*Table
+	for t := range v.Tables(database) {
+		if t.hasRowType() && v.onto.Table(t.OID) != t {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // hasRowType reports whether a type has the name of the table: its row type.
 func (t *Table) hasRowType() bool { return t.Kind == KindTable || t.Kind == KindView }
 

@@ -433,7 +433,12 @@ func returned(ctx *Context, f *catalog.Function, q *query.Query, columns []query
 	s := &scope{state: &state{ctx: ctx, locs: locations{}, noParams: true}, q: q}
 	list := visible(q)
 	if row && len(list) == 1 && len(columns) != 1 {
-		if wide := spreadRow(q, list[0].Expr, columns); wide != nil {
+		wide := spreadRow(q, list[0].Expr, columns)
+		if of := columnsOfType(ctx, list[0].Expr.Type()); wide == nil && len(of) == len(columns) &&
+			q.Command == query.Select {
+			wide = spreadValue(q, of)
+		}
+		if wide != nil {
 			q, list = wide, visible(wide)
 			s.q = q
 		}
@@ -526,6 +531,19 @@ func spreadRow(q *query.Query, e query.Expr, columns []query.Column) *query.Quer
 		out.Targets = append(out.Targets, query.Target{Expr: f, Name: columns[i].Name})
 	}
 	return &out
+}
+
+// spreadValue returns a query around one whose only column is a row of a composite type: it has the
+// columns of the row.
+func spreadValue(q *query.Query, columns []query.Column) *query.Query {
+	out := around(q)
+	row := out.Targets[0].Expr
+	out.Targets = nil
+	for i, c := range columns {
+		f := &query.Field{T: query.T{OID: c.Type, Mod: c.Typmod}, Arg: row, N: i, Name: c.Name}
+		out.Targets = append(out.Targets, query.Target{Expr: f, Name: c.Name})
+	}
+	return out
 }
 
 // returnName returns the name of a function's result type.

@@ -223,7 +223,7 @@ func (s *scope) wholeRow(it *nameItem, up int) query.Expr {
 		return raise(it.columns[0].expr, up)
 	}
 	if it.rel >= 0 {
-		return &query.Var{T: query.Of(types.Record), Rel: it.rel, Col: query.ColWholeRow, Up: up, Name: it.alias}
+		return &query.Var{T: query.Of(rowTypeOf(it.entry)), Rel: it.rel, Col: query.ColWholeRow, Up: up, Name: it.alias}
 	}
 	row := &query.Row{T: query.Of(types.Record)}
 	for _, c := range it.columns {

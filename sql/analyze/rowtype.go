@@ -77,6 +77,19 @@ func columnsOfType(ctx *Context, oid types.OID) []query.Column {
 	return out
 }
 
+// rowTypeOf returns the type of the rows of a range table entry: the row type of a table or view, record
+// for others.
+func rowTypeOf(r *query.Rel) types.OID {
+	switch {
+	case r == nil:
+	case r.View != nil:
+		return rowType(r.View)
+	case r.Kind == query.RelTable && r.Table != nil:
+		return rowType(r.Table)
+	}
+	return types.Record
+}
+
 // asText returns a field of ROW(…) that has no type as text, which it is unless the row becomes one of a
 // composite type.
 func asText(s *scope, e query.Expr, loc int32) (query.Expr, error) {
@@ -221,7 +234,7 @@ func VariableType(ctx *Context, text string) (types.OID, int32, []query.Column, 
 		if err != nil {
 			return 0, 0, nil, err
 		}
-		return types.Record, -1, liveColumns(rel.Columns), nil
+		return rowTypeOf(rel), -1, liveColumns(rel.Columns), nil
 	case "type":
 		c, err := columnNamed(s, nodeStrings(name.Names), -1)
 		if err != nil {
@@ -235,7 +248,7 @@ func VariableType(ctx *Context, text string) (types.OID, int32, []query.Column, 
 	}
 	if pgerr.Is(err, pgerr.UndefinedObject) || pgerr.Is(err, pgerr.FeatureNotSupported) {
 		if table := s.rowTypeOf(name); table != nil {
-			return types.Record, -1, liveColumns(columnsOfTable(table)), nil
+			return rowType(table), -1, liveColumns(columnsOfTable(table)), nil
 		}
 	}
 	if e := pgerr.From(err); e != nil {

@@ -40,7 +40,7 @@ func (d *draft) alterType(k *pg_query.AlterTableCmd) error {
 		}
 		return err
 	}
-	if err := checkColumnType(col.Name, next.Type); err != nil {
+	if err := checkColumnType(d.view, col.Name, next.Type); err != nil {
 		return err
 	}
 	if next.Collation, err = d.collation(next.Type, n.CollClause); err != nil {

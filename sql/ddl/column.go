@@ -68,18 +68,22 @@ func (d *draft) checkColumns(from int) error {
 		if systemColumns[c.Name] {
 			return pgerr.New(pgerr.DuplicateColumn, `column name "%s" conflicts with a system column name`, c.Name)
 		}
-		if err := checkColumnType(c.Name, c.Type); err != nil {
+		if err := checkColumnType(d.view, c.Name, c.Type); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkColumnType(name string, oid types.OID) error {
+func checkColumnType(v *catalog.View, name string, oid types.OID) error {
 	p := pgcatalog.TypeByOID(oid)
 	if p != nil && p.Kind == 'p' {
 		return pgerr.New(pgerr.InvalidTableDefinition, `column "%s" has pseudo-type %s`, name,
 			pgcatalog.FormatType(oid, -1))
+	}
+	if isTableRow(v, oid) {
+		return pgerr.Unsupported("columns of the row types of tables are not supported yet").
+			WithHint("Use jsonb: to_jsonb() makes a document of a row, jsonb_populate_record() a row of a document.")
 	}
 	if k := types.KindOf(oid); p == nil || k == types.KindNull {
 		return pgerr.Unsupported("columns of type %s are not supported yet", pgcatalog.FormatType(oid, -1)).

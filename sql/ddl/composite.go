@@ -47,6 +47,15 @@ func isComposite(c *change, schema catalog.OID, name string) bool {
 	return t != nil && t.Kind == catalog.CompositeType
 }
 
+// isTableRow reports whether a type is the row type of a table, or an array of it. Such values cannot be
+// stored: the table changes without them.
+func isTableRow(v *catalog.View, oid types.OID) bool {
+	if elem := types.ElemOf(oid); elem != 0 {
+		oid = elem
+	}
+	return types.IsComposite(oid) && catalog.TypeByOID(v, catalog.TypeNumber(oid)) == nil
+}
+
 func liveAttribute(t *catalog.Type, name string) *catalog.Attribute {
 	for i := range t.Attributes {
 		if a := &t.Attributes[i]; a.Name == name && !a.Dropped {
@@ -74,7 +83,7 @@ func setAttributeType(c *change, t *catalog.Type, a *catalog.Attribute, def *pg_
 	if a.Type, a.Typmod, err = usableType(c, def.TypeName); err != nil {
 		return err
 	}
-	if err := checkColumnType(a.Name, a.Type); err != nil {
+	if err := checkColumnType(c.view, a.Name, a.Type); err != nil {
 		return err
 	}
 	if types.IsDomain(a.Type) {

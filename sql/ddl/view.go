@@ -116,7 +116,7 @@ func putView(c *change, n *pg_query.ViewStmt, def *analyze.ViewDefinition) error
 	if err := checkUpdatable(options, def.Form, c); err != nil {
 		return err
 	}
-	columns, err := viewColumns(def.Columns, def.Form)
+	columns, err := viewColumns(c.view, def.Columns, def.Form)
 	if err != nil {
 		return err
 	}
@@ -172,13 +172,13 @@ func newView(c *change, name string, schema *catalog.Schema, columns []catalog.C
 }
 
 // viewColumns returns the columns of a view with a query's columns.
-func viewColumns(from []query.Column, form *query.Query) ([]catalog.Column, error) {
+func viewColumns(v *catalog.View, from []query.Column, form *query.Query) ([]catalog.Column, error) {
 	var out []catalog.Column
 	for i, c := range from {
 		if slices.ContainsFunc(from[:i], func(o query.Column) bool { return o.Name == c.Name }) {
 			return nil, pgerr.New(pgerr.DuplicateColumn, `column "%s" specified more than once`, c.Name)
 		}
-		if _, row := form.Targets[i].Expr.(*query.Row); c.Type == types.Record && !row {
+		if _, row := form.Targets[i].Expr.(*query.Row); c.Type == types.Record && !row || isTableRow(v, c.Type) {
 			return nil, pgerr.Unsupported("a view with a column of a row type is not supported yet").
 				WithHint("Select the columns of the row, or convert it with to_jsonb().")
 		}

@@ -73,7 +73,8 @@ type Env struct {
 	FunctionOut func(oid OID) string
 	// Uncommitted has the enums that the transaction has changed, for tasks on other nodes.
 	Uncommitted []Enum
-	// UncommittedRows has the composite types that the transaction has changed, for the same tasks.
+	// UncommittedRows has the composite types and row types of tables that the transaction has changed, for
+	// the same tasks.
 	UncommittedRows []Composite
 }
 

@@ -52,6 +52,11 @@ func (s *Source) Attach(env *types.Env) {
 				types.Composite{OID: oid, Name: s.Format(oid), Attributes: Attributes(s.View, oid)})
 		}
 	}
+	for _, t := range catalog.UncommittedTables(s.View, s.Database) {
+		oid := types.RowTypeOf(t.OID)
+		env.UncommittedRows = append(env.UncommittedRows,
+			types.Composite{OID: oid, Name: s.Format(oid), Attributes: Attributes(s.View, oid)})
+	}
 }
 
 // Attributes returns the attributes of a composite type, or the columns of the table whose row type it
