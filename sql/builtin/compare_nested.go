@@ -15,7 +15,10 @@ func makeNestedComparison() map[string]Func {
 	m["btarraycmp"] = m["array_cmp"]
 	delete(m, "array_cmp")
 	extremesOf(m, "array_", array)
-	comparisonOf(m, "record_", "", compareRecords)
+	comparisonOf(m, "record_", "", comparableRecords("a comparison function"))
+	equality := map[string]Func{}
+	comparisonOf(equality, "record_", "", comparableRecords("an equality operator"))
+	m["record_eq"], m["record_ne"] = equality["record_eq"], equality["record_ne"]
 	m["btrecordcmp"] = m["record_cmp"]
 	delete(m, "record_cmp")
 	comparisonOf(m, "record_image_", "", compareRecords)
@@ -45,6 +48,24 @@ func compareArrays(_ *Ctx, a, b types.Datum) (int, error) {
 			types.TypeName(x.Elem))
 	}
 	return types.Compare(types.TextArray, a, b), nil
+}
+
+// comparableRecords compares records. It refuses fields that have no order, as PostgreSQL does when it
+// compares the values.
+func comparableRecords(missing string) func(*Ctx, types.Datum, types.Datum) (int, error) {
+	return func(_ *Ctx, a, b types.Datum) (int, error) {
+		r, err := types.RecordOf(a)
+		if err != nil {
+			return 0, err
+		}
+		for i := range r.Len() {
+			if t := r.Type(i); t == types.JSON || t == types.XML {
+				return 0, pgerr.New(pgerr.UndefinedFunction, "could not identify %s for type %s", missing,
+					types.TypeName(t))
+			}
+		}
+		return types.CompareRecords(a, b)
+	}
 }
 
 func compareRecords(_ *Ctx, a, b types.Datum) (int, error) { return types.CompareRecords(a, b) }
