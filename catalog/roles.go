@@ -143,7 +143,7 @@ func mentions(v *View, role OID) string {
 			slices.ContainsFunc(d.DefaultACLs, func(x DefaultACL) bool { return x.Role == role }) {
 			what = "default privileges in database " + d.Name
 		}
-		if t, ok := e.desc.(*Table); ok && t.guardedFor(role) {
+		if t, ok := e.desc.(*Table); ok && t.GuardedFor(role) {
 			what = "row policy of table " + t.Name
 		}
 		return what == ""

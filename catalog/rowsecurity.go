@@ -53,6 +53,11 @@ func (t *Table) RowPolicy(name string) *RowPolicy {
 	return &t.RowSecurity.Policies[i]
 }
 
+// RowCondition reports whether a text is a condition of a row policy of the table.
+func (t *Table) RowCondition(text string) bool {
+	return slices.ContainsFunc(t.RowPolicies(), func(x RowPolicy) bool { return x.Using == text || x.Check == text })
+}
+
 // UseOf returns what a policy uses of a relation, nil if it does not use it.
 func (x *RowPolicy) UseOf(relation OID) *Use {
 	i := slices.IndexFunc(x.Uses, func(u Use) bool { return u.Relation == relation })
@@ -62,8 +67,8 @@ func (x *RowPolicy) UseOf(relation OID) *Use {
 	return &x.Uses[i]
 }
 
-// guardedFor reports whether a policy of the table is for a role.
-func (t *Table) guardedFor(role OID) bool {
+// GuardedFor reports whether a policy of the table is for a role.
+func (t *Table) GuardedFor(role OID) bool {
 	return slices.ContainsFunc(t.RowPolicies(), func(x RowPolicy) bool { return slices.Contains(x.Roles, role) })
 }
 

@@ -130,7 +130,7 @@ func (c *change) withReferring(tables []catalog.OID, behavior pg_query.DropBehav
 	if behavior != pg_query.DropBehavior_DROP_CASCADE {
 		return tables
 	}
-	return withViews(c, c.withUsers(c.referringTables(tables)))
+	return withGuarded(c, withViews(c, c.withUsers(c.referringTables(tables))))
 }
 
 // cascadesIn returns CASCADE if one of the commands drops something with CASCADE.
@@ -172,13 +172,17 @@ func (c *change) releaseReferencedTables(list []*catalog.Table, behavior pg_quer
 	for _, d := range deps {
 		lines, gone = append(lines, c.dependsText(d)), append(gone, c.constraintWords(d.Referrer))
 	}
-	views := dependentViews(c, relationsUsed(c, append(slices.Clone(list), owned...)), nil)
+	used := relationsUsed(c, append(slices.Clone(list), owned...))
+	views, policies := dependentViews(c, used, nil), dependentPolicies(c, used, list)
 	moreLines, moreGone := dependentLines(c, views)
+	lines, gone = append(lines, moreLines...), append(gone, moreGone...)
+	moreLines, moreGone = policyLines(c, policies)
 	lines, gone = append(lines, moreLines...), append(gone, moreGone...)
 	if err := c.cascade("table "+c.visibleName(list[0]), len(list) > 1, lines, gone, behavior); err != nil {
 		return err
 	}
-	if err := errors.Join(c.recordDroppedKeys(deps), dropViews(c, views)); err != nil {
+	err = errors.Join(c.recordDroppedKeys(deps), recordDroppedPolicies(c, policies), dropViews(c, views))
+	if err != nil {
 		return err
 	}
 	return c.dropDefaultsAndKeys(users)
@@ -219,7 +223,8 @@ func (d *draft) releaseKey(what string, index catalog.OID, name string, primary 
 			objects = append(objects, usedObject{oid: k.OID, words: what})
 		}
 	}
-	return d.releaseAll(what, list, nil, dependentViews(d.change, objects, nil), behavior)
+	policies := dependentPolicies(d.change, objects, nil)
+	return d.releaseAll(what, list, usingParts{policies: policies}, dependentViews(d.change, objects, nil), behavior)
 }
 
 // releaseColumn is releaseAll for a column.
@@ -229,12 +234,13 @@ func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavio
 	list = slices.DeleteFunc(list, func(x dependent) bool {
 		return x.Table.OID == d.t.OID && slices.Contains(x.Key.Columns, col.AttNum)
 	})
-	views := dependentViews(d.change, []usedObject{{d.t.OID, col.AttNum, what}}, nil)
+	object := []usedObject{{d.t.OID, col.AttNum, what}}
+	views, policies := dependentViews(d.change, object, nil), dependentPolicies(d.change, object, nil)
 	triggers, err := triggersOn(d, col.AttNum)
 	if err != nil {
 		return err
 	}
-	if err := d.releaseAll(what, list, triggers, views, behavior); err != nil {
+	if err := d.releaseAll(what, list, usingParts{triggers, policies}, views, behavior); err != nil {
 		return err
 	}
 	// The table's own foreign keys over the column are dropped with it.
@@ -244,28 +250,38 @@ func (d *draft) releaseColumn(col *catalog.Column, behavior pg_query.DropBehavio
 	return nil
 }
 
-// releaseAll drops the foreign keys, the triggers and the views that depend on a part of the table with CASCADE,
-// and returns an error without it.
-func (d *draft) releaseAll(what string, list []dependent, triggers []*catalog.Trigger, views []dependentView,
+// usingParts are parts of tables that depend on a part of a table: its own triggers, and row policies.
+type usingParts struct {
+	triggers []*catalog.Trigger
+	policies []dependentPolicy
+}
+
+// releaseAll drops the foreign keys, the triggers, the row policies and the views that depend on a part of the
+// table with CASCADE, and returns an error without it.
+func (d *draft) releaseAll(what string, list []dependent, parts usingParts, views []dependentView,
 	behavior pg_query.DropBehavior) error {
 	var lines, gone []string
 	for _, x := range list {
 		lines, gone = append(lines, d.dependsText(x)), append(gone, d.constraintWords(x.Referrer))
 	}
-	for _, x := range triggers {
+	for _, x := range parts.triggers {
 		words := triggerWords(d.change, d.was, x)
 		lines, gone = append(lines, words+" depends on "+what), append(gone, words)
 	}
+	policyLines, policyGone := policyLines(d.change, parts.policies)
+	lines, gone = append(lines, policyLines...), append(gone, policyGone...)
 	moreLines, moreGone := dependentLines(d.change, views)
 	err := d.cascade(what, false, append(lines, moreLines...), append(gone, moreGone...), behavior)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(d.recordDroppedKeys(list), dropViews(d.change, views)); err != nil {
+	err = errors.Join(d.recordDroppedKeys(list), recordDroppedPolicies(d.change, parts.policies),
+		dropViews(d.change, views))
+	if err != nil {
 		return err
 	}
 	cutParts(d.t, d.cut[d.t.OID])
-	for _, x := range slices.Clone(triggers) {
+	for _, x := range slices.Clone(parts.triggers) {
 		cutParts(d.t, []catalog.OID{x.OID})
 	}
 	return nil
@@ -488,8 +504,11 @@ func dropNamedViews(r *runner, n *pg_query.DropStmt) error {
 			if len(list) == 0 {
 				return nil
 			}
-			views := dependentViews(c, relationsUsed(c, list), list)
+			used := relationsUsed(c, list)
+			views, policies := dependentViews(c, used, list), dependentPolicies(c, used, nil)
 			lines, gone := dependentLines(c, views)
+			moreLines, moreGone := policyLines(c, policies)
+			lines, gone = append(lines, moreLines...), append(gone, moreGone...)
 			err = c.cascade("view "+c.visibleName(list[0]), len(list) > 1, lines, gone, n.Behavior)
 			if err != nil {
 				return err
@@ -497,7 +516,11 @@ func dropNamedViews(r *runner, n *pg_query.DropStmt) error {
 			for _, t := range list {
 				c.ch.DropTable(t.OID)
 			}
-			return dropViews(c, views)
+			err = errors.Join(recordDroppedPolicies(c, policies), dropViews(c, views))
+			if err != nil {
+				return err
+			}
+			return c.dropRecordedKeys()
 		})
 }
 

@@ -19,13 +19,17 @@ import (
 type holding struct {
 	oid, column uint32
 	owner       bool
+	target      bool // it is a row policy for the role
 	words       string
 }
 
 // line returns the line of a DETAIL.
 func (h holding) line() string {
-	if h.owner {
+	switch {
+	case h.owner:
 		return "owner of " + h.words
+	case h.target:
+		return "target of " + h.words
 	}
 	return "privileges for " + h.words
 }
@@ -41,8 +45,8 @@ type holdings struct {
 func holdingsOf(c *change, role catalog.OID) holdings {
 	out := holdings{others: map[string]int{}}
 	note := func(in catalog.OID, h holding, owner catalog.OID, list acl.List) {
-		h.owner = owner == role && h.column == 0
-		if !h.owner && !slices.Contains(list.Roles(owner), role) {
+		h.owner = owner == role && h.column == 0 && !h.target
+		if !h.owner && !h.target && !slices.Contains(list.Roles(owner), role) {
 			return
 		}
 		if in != 0 && in != c.Database {
@@ -66,6 +70,13 @@ func holdingsOf(c *change, role catalog.OID) holdings {
 			}
 			words := found{table: t}.kind() + " " + c.visibleName(t)
 			note(d.OID, holding{oid: t.OID, words: words}, t.Owner, t.ACL)
+			for i := range t.RowPolicies() {
+				x := &t.RowSecurity.Policies[i]
+				if slices.Contains(x.Roles, role) {
+					h := holding{oid: x.OID, target: true, words: rowPolicyWords(c, t, x)}
+					note(d.OID, h, role, nil)
+				}
+			}
 			for i := range t.Columns {
 				if col := &t.Columns[i]; col.ACL != nil {
 					h := holding{oid: t.OID, column: uint32(col.AttNum), words: "column " + col.Name + " of " + words}
@@ -196,6 +207,7 @@ func tablesOwned(c *change, nodes []*pg_query.Node, granted bool) (out []catalog
 					has = has || slices.Contains(list.Roles(owner), r.OID)
 				}
 			})
+			has = has || slices.ContainsFunc(roles, func(r *catalog.Role) bool { return t.GuardedFor(r.OID) })
 		}
 		if has || len(t.Statistics) > 0 {
 			out = append(out, t.OID)
@@ -330,10 +342,11 @@ func revokeAll(c *change, roles []catalog.OID) error {
 		}
 	}
 	for t := range c.view.Tables(c.Database) {
-		if !v.names(t) {
+		if !v.names(t) && !slices.ContainsFunc(roles, t.GuardedFor) {
 			continue
 		}
 		own := t.Clone()
+		withoutRoles(own, roles)
 		own.ACL = v.strip(t.Owner, t.ACL)
 		for i := range own.Columns {
 			col := &own.Columns[i]

@@ -25,7 +25,7 @@ func createRowPolicy(r *runner, n *pg_query.CreatePolicyStmt) error {
 	case x.Command == 'a' && n.Qual != nil:
 		return onlyCheck()
 	}
-	return changeGuarded(r, n.Table, rowPolicyOwner, func(c *change, t *catalog.Table) error {
+	return changeGuarded(r, n.Table, "", func(c *change, t *catalog.Table) error {
 		p := rowPolicyDraft{change: c, table: n.Table, x: x}
 		if err := p.define(n.Roles, n.Qual, n.WithCheck); err != nil {
 			return err
@@ -49,7 +49,7 @@ func onlyCheck() error {
 
 // alterRowPolicy is ALTER POLICY.
 func alterRowPolicy(r *runner, n *pg_query.AlterPolicyStmt) error {
-	return changeGuarded(r, n.Table, rowPolicyOwner, func(c *change, t *catalog.Table) error {
+	return changeGuarded(r, n.Table, "", func(c *change, t *catalog.Table) error {
 		p := rowPolicyDraft{change: c, table: n.Table}
 		old := t.RowPolicy(n.PolicyName)
 		if old != nil {
@@ -122,6 +122,9 @@ func (p *rowPolicyDraft) condition(to *string, n *pg_query.Node, kept catalog.Ro
 		ctx.Source = p.source
 		d, err := analyze.DefineRowCondition(ctx, p.table, n)
 		if err != nil {
+			if e := pgerr.From(err); e != nil {
+				e.Position = 0 // PostgreSQL reports no position here
+			}
 			return err
 		}
 		*to = d.Stored
@@ -155,15 +158,10 @@ func (p *rowPolicyDraft) uses(list []catalog.Use) {
 	})
 }
 
-// What messages say of a table whose policies a role may not change.
-const (
-	rowPolicyOwner = "table"
-	ownerOfPart    = "relation"
-)
-
-// changeGuarded changes the row policies of a table, which the role must own.
+// changeGuarded changes the row policies of a table, which the role must own. If there is a name, that policy
+// must exist.
 func changeGuarded(
-	r *runner, rv *pg_query.RangeVar, owned string, f func(c *change, t *catalog.Table) error,
+	r *runner, rv *pg_query.RangeVar, name string, f func(c *change, t *catalog.Table) error,
 ) error {
 	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(rv) }, func(c *change) error {
 		found, err := c.lookup(rv)
@@ -174,8 +172,12 @@ func changeGuarded(
 			return systemCatalog(found.system.Name)
 		case found.table == nil:
 			return undefinedRelation(rv)
+		case name != "" && found.table.RowPolicy(name) == nil:
+			return noRowPolicy(name, found.table)
+		case name != "" && !c.owns(found.table.Owner):
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of relation %s", found.table.Name)
 		case !c.owns(found.table.Owner):
-			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", owned, found.table.Name)
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", found.table.Name)
 		case found.kind() != "table":
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
 		}
@@ -209,18 +211,14 @@ func dropRowPolicy(r *runner, n *pg_query.DropStmt) error {
 	if missing || err != nil {
 		return err
 	}
-	return changeGuarded(r, rv, ownerOfPart, func(_ *change, t *catalog.Table) error {
-		x := t.RowPolicy(name)
-		if x == nil {
-			return noRowPolicy(name, t)
-		}
-		cutParts(t, []catalog.OID{x.OID})
+	return changeGuarded(r, rv, name, func(_ *change, t *catalog.Table) error {
+		cutParts(t, []catalog.OID{t.RowPolicy(name).OID})
 		return nil
 	})
 }
 
 func renameRowPolicy(r *runner, n *pg_query.RenameStmt) error {
-	return changeGuarded(r, n.Relation, rowPolicyOwner, func(_ *change, t *catalog.Table) error {
+	return changeGuarded(r, n.Relation, "", func(_ *change, t *catalog.Table) error {
 		x := t.RowPolicy(n.Subname)
 		switch {
 		case t.RowPolicy(n.Newname) != nil:
@@ -236,12 +234,8 @@ func renameRowPolicy(r *runner, n *pg_query.RenameStmt) error {
 func commentOnRowPolicy(r *runner, n *pg_query.CommentStmt) error {
 	names := n.Object.GetList().GetItems()
 	name, rv := texts(names)[len(names)-1], rangeVarOf(names[:len(names)-1])
-	return changeGuarded(r, rv, ownerOfPart, func(_ *change, t *catalog.Table) error {
-		x := t.RowPolicy(name)
-		if x == nil {
-			return noRowPolicy(name, t)
-		}
-		x.Comment = n.Comment
+	return changeGuarded(r, rv, name, func(_ *change, t *catalog.Table) error {
+		t.RowPolicy(name).Comment = n.Comment
 		return nil
 	})
 }
@@ -284,4 +278,105 @@ func keepsRowPolicies(d *draft, col *catalog.Column) error {
 		}
 	}
 	return nil
+}
+
+// dependentPolicy is a row policy, and the object that it depends on as messages name it.
+type dependentPolicy struct {
+	table *catalog.Table
+	*catalog.RowPolicy
+	on string
+}
+
+// dependentPolicies returns the row policies that use one of objects, by OID. Those of the tables in
+// dropped are left out.
+func dependentPolicies(c *change, objects []usedObject, dropped []*catalog.Table) (out []dependentPolicy) {
+	for t := range c.view.Tables(c.Database) {
+		if slices.ContainsFunc(dropped, func(d *catalog.Table) bool { return d.OID == t.OID }) {
+			continue
+		}
+		for i := range t.RowPolicies() {
+			x := &t.RowSecurity.Policies[i]
+			for _, o := range objects {
+				if o.usedBy(x, t) {
+					out = append(out, dependentPolicy{t, x, o.words})
+					break
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b dependentPolicy) int { return cmp.Compare(a.OID, b.OID) })
+	return out
+}
+
+// usedBy reports whether a row policy of a table depends on an object: it does not on its table as such.
+func (o usedObject) usedBy(x *catalog.RowPolicy, t *catalog.Table) bool {
+	for _, u := range x.Uses {
+		switch {
+		case u.Relation+u.Constraint != o.oid: // one of them is 0
+		case o.column != 0:
+			return slices.Contains(u.Columns, o.column)
+		default:
+			return t.OID != o.oid
+		}
+	}
+	return false
+}
+
+// policyLines returns the lines of DETAIL about row policies, and the objects that CASCADE drops.
+func policyLines(c *change, list []dependentPolicy) (lines, gone []string) {
+	for _, d := range list {
+		words := rowPolicyWords(c, d.table, d.RowPolicy)
+		lines, gone = append(lines, words+" depends on "+d.on), append(gone, words)
+	}
+	return lines, gone
+}
+
+// recordDroppedPolicies has dropRecordedKeys drop row policies too.
+func recordDroppedPolicies(c *change, list []dependentPolicy) error {
+	var parts []dependent
+	for _, d := range list {
+		parts = append(parts, dependent{Referrer: catalog.Referrer{
+			Table: d.table, Key: &catalog.Constraint{OID: d.OID},
+		}})
+	}
+	return c.recordDroppedKeys(parts)
+}
+
+// withGuarded adds the tables whose row policies use relations, to lock them.
+func withGuarded(c *change, relations []catalog.OID) []catalog.OID {
+	out := slices.Clone(relations)
+	for _, oid := range relations {
+		for _, t := range catalog.TablesGuardedBy(c.view, oid) {
+			if !slices.Contains(out, t.OID) {
+				out = append(out, t.OID)
+			}
+		}
+	}
+	return out
+}
+
+// policyUses returns the row policies of a table that a type or a function is in.
+func policyUses(c *change, o dependee, t *catalog.Table) (out []typeUse) {
+	for i := range t.RowPolicies() {
+		x := &t.RowSecurity.Policies[i]
+		if o.inText(x.Using + " " + x.Check) {
+			out = append(out, typeUse{table: t, what: rowPolicyWords(c, t, x), of: o.words, part: x.OID})
+		}
+	}
+	return out
+}
+
+// withoutRoles takes roles out of the row policies of a table. Policies for no other role are dropped.
+func withoutRoles(t *catalog.Table, roles []catalog.OID) {
+	if t.RowSecurity == nil {
+		return
+	}
+	t.RowSecurity.Policies = slices.DeleteFunc(t.RowSecurity.Policies, func(x catalog.RowPolicy) bool {
+		rest := slices.DeleteFunc(slices.Clone(x.Roles), func(r catalog.OID) bool { return slices.Contains(roles, r) })
+		return len(rest) == 0
+	})
+	for i := range t.RowSecurity.Policies {
+		x := &t.RowSecurity.Policies[i]
+		x.Roles = slices.DeleteFunc(x.Roles, func(r catalog.OID) bool { return slices.Contains(roles, r) })
+	}
 }

@@ -71,7 +71,7 @@ func usesOfObject(c *change, t dependee, dropped []*catalog.Table) ([]typeUse, e
 		if slices.ContainsFunc(dropped, func(d *catalog.Table) bool { return d.OID == x.OID }) {
 			continue
 		}
-		others = append(others, triggerUses(c, t, x)...)
+		others = append(append(others, triggerUses(c, t, x)...), policyUses(c, t, x)...)
 		if x.View != nil {
 			continue
 		}

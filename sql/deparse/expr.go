@@ -53,6 +53,7 @@ type deparser struct {
 	params  []string
 	routine string
 	stored  bool     // in the form that the catalog keeps
+	alone   bool     // only an expression of the query is written: its columns are not qualified
 	rows    []string // names of the rows of variables outside of queries
 }
 

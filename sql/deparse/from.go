@@ -314,7 +314,9 @@ func (d *deparser) column(v *query.Var) {
 	if v.Rel >= 0 {
 		table = d.at(v).names[v.Rel]
 	}
-	d.put(builtin.QuoteIdent(table), ".")
+	if !d.alone || len(d.queries) > 1 || d.columnName(v) == "" {
+		d.put(builtin.QuoteIdent(table), ".")
+	}
 	if name := d.columnName(v); name != "" {
 		d.put(builtin.QuoteIdent(name))
 	} else {

@@ -21,9 +21,11 @@ func View(q *query.Query, columns []string, o Options) string {
 	return string(d.buf) + ";"
 }
 
-// Returned returns the text of the expression of RETURN, which is the only column of a query.
+// Returned returns the text of the only column of a query: the expression of RETURN, or a condition of a row
+// policy.
 func Returned(q *query.Query, o Options) string {
-	d := &deparser{env: o.Env, lines: true, name: o.Name, params: o.Params}
+	d := &deparser{env: o.Env, pretty: o.Pretty, lines: true, width: o.Width, name: o.Name, params: o.Params,
+		alone: true}
 	d.push(q)
 	d.expr(q.Targets[0].Expr, false)
 	return string(d.buf)

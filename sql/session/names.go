@@ -71,6 +71,9 @@ func (s *Session) spell(table uint32, text string, pretty bool) string {
 	}
 	ctx := s.currentCompiler().Analysis(text)
 	ctx.Bodies = nil
+	if t := view.Table(table); t != nil && t.RowCondition(text) {
+		return spellRowCondition(s, text, pretty)
+	}
 	if t := view.TableOfPart(table); t != nil {
 		return spellCondition(s, t, ctx, text, pretty)
 	}
@@ -93,6 +96,19 @@ func (s *Session) regIn(oid types.OID, text string) (value uint32, err error) {
 // regOut appends the name of an object as its reg* type prints it.
 func (s *Session) regOut(dst []byte, oid types.OID, value uint32) []byte {
 	return s.names().RegOut(dst, oid, value)
+}
+
+// spellRowCondition prints a condition of a row policy.
+func spellRowCondition(s *Session, text string, pretty bool) string {
+	n := s.names()
+	q, err := analyze.RowConditionForm(&analyze.Context{Catalog: n.View, Database: n.Database.OID}, text)
+	if err != nil {
+		return text
+	}
+	return deparse.Returned(q, deparse.Options{
+		Env: s.Env(), Pretty: pretty, Width: -1,
+		Name: func(oid uint32, qualify bool) string { return sysview.RelationText(n, oid, qualify) },
+	})
 }
 
 // spellCondition prints the condition of a trigger of a table.

@@ -174,6 +174,9 @@ func tableClass(b *builder, t *catalog.Table, docs, bytes int64) error {
 		int("relnatts", int64(len(t.Columns))).int("relchecks", int64(checks)).bool("relhasindex", len(t.Indexes) > 0).
 		bool("relhastriggers", hasForeignKeys(&b.env.Names, t) || len(t.Triggers) > 0).char("relreplident", 'd').
 		acl("relacl", t.ACL)
+	if s := t.RowSecurity; s != nil {
+		r.bool("relrowsecurity", s.Enabled).bool("relforcerowsecurity", s.Forced)
+	}
 	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize).persistence(t)
 	if o := b.env.relOptions(t); len(o) > 0 {
 		r.texts("reloptions", o)

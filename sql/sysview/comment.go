@@ -92,6 +92,9 @@ func (n *Names) ownComment(class string, oid uint32, sub int32) string {
 	if t, x := trigger(n, oid); t != nil && is("pg_trigger") {
 		return x.Comment
 	}
+	if _, x := rowPolicy(n, oid); x != nil && is("pg_policy") {
+		return x.Comment
+	}
 	if t := catalog.TypeByOID(n.View, catalog.TypeNumber(oid)); t != nil && t.TypeOID() == oid && is("pg_type") {
 		return t.Comment
 	}

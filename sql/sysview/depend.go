@@ -33,6 +33,7 @@ const (
 	extensionClass  = 3079
 	statisticsClass = 3381
 	triggerClass    = 2620
+	policyClass     = 3256
 )
 
 func pgDepend(b *builder) error {
@@ -84,7 +85,7 @@ func pgDepend(b *builder) error {
 		for i := range t.Statistics {
 			edges = append(edges, extendedEdges(t, &t.Statistics[i])...)
 		}
-		edges = append(edges, triggerEdges(t)...)
+		edges = append(append(edges, triggerEdges(t)...), rowPolicyEdges(t)...)
 		for _, e := range append(edges, typeUses(&b.env.Names, t)...) {
 			if err := b.depends(e.from, e.to, e.kind); err != nil {
 				return err
@@ -184,6 +185,15 @@ func pgShdepend(b *builder) error {
 				return err
 			}
 		}
+		for _, x := range t.RowPolicies() {
+			for _, role := range rowPolicyRoles(&x) {
+				err := b.row().oid("dbid", t.Database).oid("classid", policyClass).oid("objid", x.OID).
+					oid("refclassid", authidClass).oid("refobjid", role).char("deptype", 'r').send()
+				if err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return nil
 }
@@ -256,7 +266,7 @@ func pgDescription(b *builder) error {
 	})
 }
 
-// partComments sends the comments on the indexes, statistics objects and triggers of a table.
+// partComments sends the comments on the indexes, statistics objects, triggers and row policies of a table.
 func partComments(t *catalog.Table, send func(class, oid uint32, sub int16, text string) error) error {
 	for i := range t.Indexes {
 		if err := send(relationClass, t.Indexes[i].OID, 0, t.Indexes[i].Comment); err != nil {
@@ -270,6 +280,11 @@ func partComments(t *catalog.Table, send func(class, oid uint32, sub int16, text
 	}
 	for i := range t.Triggers {
 		if err := send(triggerClass, t.Triggers[i].OID, 0, t.Triggers[i].Comment); err != nil {
+			return err
+		}
+	}
+	for _, x := range t.RowPolicies() {
+		if err := send(policyClass, x.OID, 0, x.Comment); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ type class struct {
 	schema, name         string
 	kind                 byte
 	hasIndexes, hasRules bool
-	hasTriggers          bool
+	hasTriggers, secured bool
 	rows                 int64 // -1 if unknown
 }
 
@@ -29,7 +29,8 @@ func (e *Env) classes(f func(c *class) error) error {
 		c := &class{
 			oid: r.oid("oid"), owner: r.oid("relowner"), name: r.text("relname"), kind: r.char("relkind"),
 			hasIndexes: r.bool("relhasindex"), hasRules: r.bool("relhasrules"), hasTriggers: r.bool("relhastriggers"),
-			rows: int64(r.get("reltuples").Float()),
+			secured: r.bool("relrowsecurity"),
+			rows:    int64(r.get("reltuples").Float()),
 		}
 		c.schema, _ = e.SchemaName(r.oid("relnamespace"))
 		return f(c)
@@ -51,7 +52,7 @@ func pgTables(b *builder) error {
 		return b.row().text("schemaname", c.schema).text("tablename", c.name).
 			text("tableowner", b.env.roleName(c.owner)).
 			bool("hasindexes", c.hasIndexes).bool("hasrules", c.hasRules).bool("hastriggers", c.hasTriggers).
-			bool("rowsecurity", false).send()
+			bool("rowsecurity", c.secured).send()
 	})
 }
 
