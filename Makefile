@@ -14,9 +14,10 @@
 # make planner  everyday statements beside PostgreSQL 15, with the ratio of their times; PLANNER=keyset chooses by a regular expression, SCALE=0.1 loads fewer rows
 # make tpch     the 22 queries of TPC-H beside PostgreSQL 15, with primary keys alone and with placed tables and indexes; SCALE=0.2, TPCH='q3|q18' chooses
 # make documents  statements over 300,000 orders with lines beside PostgreSQL 15, placed by id and by customer; SCALE=0.1, DOCUMENTS='window|join' chooses
+# make regress  PostgreSQL 15's own regression scripts, statement by statement, on PostgreSQL and on Sherd; REGRESS='^json' chooses scripts; installs PostgreSQL and fetches its source
 # make fuzz     random definitions, and rows between them, on a server in the test's process: FUZZ=10m
 # make broken   for each rule of the transaction protocol: the build without it must be caught
-.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants planner tpch documents generate static fuzz
+.PHONY: build demo test race lint bench compare kill large history broken soak resharding failover arrows moves tenants planner tpch documents regress generate static fuzz
 
 GO ?= go
 # Packages whose code runs concurrently.
@@ -111,6 +112,11 @@ DOCUMENTS ?= .
 
 documents: build
 	$(GO) run ./integration/documents -binary bin/sherd $(SCALED) -only '$(DOCUMENTS)'
+
+REGRESS ?= .
+
+regress: build
+	$(GO) run ./integration/pgregress -binary bin/sherd -only '$(REGRESS)'
 
 FUZZ ?= 10m
 
