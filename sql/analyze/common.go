@@ -103,6 +103,11 @@ func commonTypeOf(oids []types.OID) (types.OID, bool) {
 	if best == types.Unknown {
 		best = types.Text
 	}
+	for _, t := range oids { // verify_common_type_from_oids
+		if t != types.Unknown && !canCoerceOne(t, best, implicit) {
+			return 0, false
+		}
+	}
 	return best, true
 }
 

@@ -18,6 +18,8 @@ type cteEntry struct {
 	notYet string
 	form   bool  // notYet is about the whole query
 	loc    int32 // of the WITH query
+	// searching are its SEARCH and CYCLE, nil if it has neither or its columns are not known yet.
+	searching *searching
 }
 
 // with analyzes WITH. Each query can refer to the previous ones, and under RECURSIVE also to
@@ -33,11 +35,6 @@ func (s *scope) with(w *pg_query.WithClause) error {
 				return s.errorf(c.Location, pgerr.DuplicateAlias, "WITH query name %q specified more than once",
 					c.Ctename)
 			}
-		}
-		if c.SearchClause != nil || c.CycleClause != nil {
-			return s.unsupported(c.Location, "SEARCH and CYCLE clauses are not supported yet").
-				WithHint("Carry an array of the keys of the path in the recursive query: order by it, or stop at a " +
-					"key that it has.")
 		}
 		s.future = w.Ctes[i:]
 		if err := s.withQuery(c, w.Recursive); err != nil {
@@ -77,6 +74,11 @@ func (s *scope) withQuery(c *pg_query.CommonTableExpr, recursive bool) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.SearchClause != nil || c.CycleClause != nil {
+		if err := searchAndCycle(inner, c, entry); err != nil {
+			return err
+		}
 	}
 	cte.Query = inner.q
 	columns := targetColumns(inner.q)
@@ -136,6 +138,11 @@ func (s *scope) recursiveQuery(sel *pg_query.SelectStmt, c *pg_query.CommonTable
 		entry.cte.Columns = targetColumns(left)
 		if err := nameCTEColumns(entry.cte.Columns, c); err != nil {
 			return err
+		}
+		if c.SearchClause != nil || c.CycleClause != nil {
+			entry.searching = &searching{scope: s, entry: entry, columns: entry.cte.Columns, search: c.SearchClause,
+				cycle: c.CycleClause}
+			return entry.searching.addColumns()
 		}
 		return nil
 	})
@@ -317,5 +324,15 @@ func (s *scope) cteItem(c *cteEntry, up int, rv *pg_query.RangeVar) (*nameItem, 
 	if _, err := s.applyAlias(rel, rv.Alias, rv.Relname); err != nil {
 		return nil, err
 	}
-	return s.itemOf(s.addRel(rel)), nil
+	if !c.open || c.searching == nil {
+		return s.itemOf(s.addRel(rel)), nil
+	}
+	for _, a := range c.searching.added {
+		rel.Columns = append(rel.Columns, a.Column)
+	}
+	it := s.itemOf(s.addRel(rel))
+	for i := range c.searching.added {
+		it.columns[len(it.columns)-1-i].unexpanded = true
+	}
+	return it, nil
 }

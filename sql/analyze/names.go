@@ -33,6 +33,8 @@ type nameColumn struct {
 	// The table column that the column is a copy of.
 	table uint32
 	att   int16
+	// unexpanded: it is no column of item.*, as a column of SEARCH or CYCLE in the recursive term.
+	unexpanded bool
 }
 
 // itemOf returns the names of Rels[rel].
@@ -227,7 +229,7 @@ func (s *scope) wholeRow(it *nameItem, up int) query.Expr {
 	}
 	row := &query.Row{T: query.Of(types.Record)}
 	for _, c := range it.columns {
-		if c.name == "" {
+		if c.name == "" || c.unexpanded {
 			continue
 		}
 		row.Fields = append(row.Fields, raise(c.expr, up))

@@ -162,7 +162,7 @@ func (s *scope) expandAll(loc int32) ([]query.Target, error) {
 func (s *scope) columnsOf(it *nameItem, up int) []query.Target {
 	out := []query.Target{}
 	for _, c := range it.columns {
-		if c.name == "" {
+		if c.name == "" || c.unexpanded {
 			continue
 		}
 		t := query.Target{Name: c.name, Expr: raise(c.expr, up)}

@@ -82,13 +82,19 @@ func (d *deparser) tail(q *query.Query) {
 			d.direction(k.Desc, k.NullsFirst)
 		}
 	}
-	if q.Offset != nil {
+	if q.Offset != nil && !(q.WithTies != nil && isZero(q.Offset)) {
 		d.line(" OFFSET ", -stepOut, stepOut, 0)
 		d.expr(q.Offset, false)
 	}
 	if q.Limit != nil {
 		d.line(" LIMIT ", -stepOut, stepOut, 0)
 		d.expr(q.Limit, false)
+	}
+	if q.WithTies != nil {
+		d.line(" FETCH FIRST ", -stepOut, stepOut, 0)
+		d.put("(")
+		d.expr(q.WithTies, false)
+		d.put(") ROWS WITH TIES")
 	}
 	for _, l := range q.Locking {
 		for _, rel := range l.Rels {
@@ -452,4 +458,9 @@ func writeGroupingSet(d *deparser, q *query.Query, g *query.GroupingForm, bare b
 		writeGroupingSet(d, q, &g.Items[i], g.Kind != query.GroupSets)
 	}
 	d.put(")")
+}
+
+func isZero(e query.Expr) bool {
+	c, ok := e.(*query.Const)
+	return ok && !c.Value.IsNull() && c.Value.N == 0
 }

@@ -65,7 +65,7 @@ func (p *pass) sublink(t *catalog.Table, e query.Expr) query.Expr {
 	}
 	for _, r := range q.Rels {
 		if r.Subquery != nil {
-			r.Subquery.Targets[0].Expr = raised(e, 2)
+			r.Subquery.Targets[0].Expr = query.Raise(e, 2)
 		}
 	}
 	p.seen[q] = true
@@ -105,7 +105,7 @@ func (p *pass) forwardedArray(t *catalog.Table, e query.Expr) query.Expr {
 			p.seen[n.Query] = true
 			n.Query.Where = query.Rewrite(n.Query.Where, func(x query.Expr) (query.Expr, bool) {
 				if _, ok := x.(*query.Param); ok {
-					return raised(e, 1), true
+					return query.Raise(e, 1), true
 				}
 				return nil, false
 			})
@@ -125,10 +125,10 @@ func (p *pass) joined(t *catalog.Table, e query.Expr) query.Expr {
 	if !f.opens || !f.reads(rel) {
 		return nil
 	}
-	of := raised(e, -up)
+	of := query.Raise(e, -up)
 	for _, j := range f.joins {
 		if j.table == t.OID && query.Equal(j.of, of) {
-			return raised(j.result, up)
+			return query.Raise(j.result, up)
 		}
 	}
 	q := p.template(t, "SELECT f.old = $1, coalesce(sherd.forwarded(%d, $1, f.new), $1) FROM %s f", types.Text)
@@ -142,7 +142,7 @@ func (p *pass) joined(t *catalog.Table, e query.Expr) query.Expr {
 	}
 	f.q.Rels = append(f.q.Rels, q.Rels[0])
 	f.joins = append(f.joins, j)
-	return raised(j.result, up)
+	return query.Raise(j.result, up)
 }
 
 // filled returns a template's expression with param for its parameter, and with the entries at
@@ -239,7 +239,7 @@ func (p *pass) wrapColumn(q *query.Query, col int, t *catalog.Table) {
 		return
 	}
 	inner := *q
-	raiseQuery(&inner, 1)
+	query.RaiseQuery(&inner, 1)
 	p.seen[&inner] = true
 	s := &query.Rel{Kind: query.RelSubquery, Alias: "s", Subquery: &inner}
 	out := query.Query{Rels: []*query.Rel{s, tq.Rels[0]}}

@@ -129,7 +129,7 @@ func (p *pass) clauses(q *query.Query) {
 	for i := range q.Targets {
 		q.Targets[i].Expr = p.expr(q.Targets[i].Expr)
 	}
-	q.Having, q.Limit, q.Offset = p.expr(q.Having), p.expr(q.Limit), p.expr(q.Offset)
+	q.Having, q.Limit, q.Offset, q.WithTies = p.expr(q.Having), p.expr(q.Limit), p.expr(q.Offset), p.expr(q.WithTies)
 	p.list(q.GroupBy)
 	for i := range q.Windows {
 		w := &q.Windows[i]

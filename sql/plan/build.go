@@ -346,8 +346,8 @@ func (p *planner) finish(l *level, cur part, presorted int) (part, error) {
 	case len(keys) > 0:
 		cur = p.sort(cur, keys, count, offset, presorted)
 	}
-	if count != nil || offset != nil {
-		cur = p.limit(cur, count, offset)
+	if cur, err = keepBounds(p, l, cur, slotKeys(l.q, l.q.OrderBy), count, offset); err != nil {
+		return part{}, err
 	}
 	return dropHidden(cur, visible(l.q)), nil
 }
@@ -370,6 +370,26 @@ func (p *planner) limit(cur part, count, offset query.Expr) part {
 	cur = p.gather(cur, nil)
 	cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: count, Offset: offset}
 	return cur
+}
+
+// keepBounds keeps the rows that LIMIT, OFFSET and FETCH FIRST … WITH TIES ask for, of rows that come
+// in the order of the keys of ORDER BY.
+func keepBounds(p *planner, l *level, cur part, keys []SortKey, count, offset query.Expr) (part, error) {
+	switch {
+	case l.q.WithTies != nil:
+	case count != nil || offset != nil:
+		return p.limit(cur, count, offset), nil
+	default:
+		return cur, nil
+	}
+	count, err := p.rewrite(l, l.q.WithTies, newLayout())
+	if err != nil {
+		return part{}, err
+	}
+	cur = p.gather(cur, nil)
+	cur.node = &Limit{Base: Base{cur.node.Output()}, Child: cur.node, Count: count, Offset: offset,
+		Ties: keys}
+	return cur, nil
 }
 
 // together is how many rows of one fragment are enough for LIMIT and OFFSET, nil where that is not

@@ -49,7 +49,7 @@ func (k *constants) query(q *query.Query) {
 	for _, t := range q.Targets {
 		k.expr(t.Expr)
 	}
-	k.all(append(slices.Clone(q.GroupBy), q.Where, q.Having, q.Limit, q.Offset)...)
+	k.all(append(slices.Clone(q.GroupBy), q.Where, q.Having, q.Limit, q.Offset, q.WithTies)...)
 	for _, it := range q.From {
 		k.from(it)
 	}

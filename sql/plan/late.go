@@ -12,7 +12,8 @@ import (
 // sort key needs are expanded late too if DISTINCT ON must choose among the rows before that.
 func lateTargets(q *query.Query) bool {
 	on := q.DistinctOn != nil
-	if q.Distinct && !on || len(q.OrderBy) == 0 && (on || q.HasSRFs || q.Limit == nil && q.Offset == nil) {
+	if q.HasSRFs && q.WithTies != nil || q.Distinct && !on ||
+		len(q.OrderBy) == 0 && (on || q.HasSRFs || q.Limit == nil && q.Offset == nil) {
 		return false
 	}
 	late := false
@@ -77,7 +78,7 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 	if lock != nil {
 		cur = p.gather(cur, nil)
 		lock.Base, lock.Child, lock.Most = Base{cur.node.Output()}, cur.node, together(count, offset)
-		lock.OneByOne = count != nil && lock.Most == nil || p.env.LockLate
+		lock.OneByOne = (count != nil || l.q.WithTies != nil) && lock.Most == nil || p.env.LockLate
 		cur.node = lock
 	}
 	if l.q.DistinctOn != nil {
@@ -85,16 +86,17 @@ func (p *planner) sortThenTargets(l *level, cur part, lock *LockRows) (part, err
 			Base: Base{cur.node.Output()}, Child: cur.node, Keys: distinctSlots(l.q, keys), Sorted: true,
 		}
 	}
-	limited := count != nil || offset != nil
-	if limited && !l.q.HasSRFs {
-		cur = p.limit(cur, count, offset)
+	if !l.q.HasSRFs {
+		if cur, err = keepBounds(p, l, cur, keys[:len(l.q.OrderBy)], count, offset); err != nil {
+			return part{}, err
+		}
 	}
 	proj, err := p.lastTargets(l, p.gather(cur, nil), in)
 	if err != nil {
 		return part{}, err
 	}
 	cur = part{node: proj, in: newLayout()}
-	if limited && l.q.HasSRFs {
+	if l.q.HasSRFs && (count != nil || offset != nil) {
 		cur = p.limit(cur, count, offset)
 	}
 	return cur, nil

@@ -189,11 +189,13 @@ type Sort struct {
 	Presorted int
 }
 
-// Limit passes on rows Offset … Offset+Count.
+// Limit passes on rows Offset … Offset+Count, and those behind them that are equal to the last one
+// in Ties.
 type Limit struct {
 	Base
 	Child         Node
 	Count, Offset query.Expr // nil is none
+	Ties          []SortKey  // rows come in their order; nil: none behind Offset+Count
 }
 
 // Distinct keeps the first row of each group of equal Keys (slots); nil Keys is all columns.

@@ -46,9 +46,8 @@ type Query struct {
 	Distinct     bool
 	DistinctOn   []int // positions in Targets (DISTINCT ON), implies Distinct
 	OrderBy      []SortKey
-	Limit        Expr // int8, nil is none
-	Offset       Expr
-	Locking      []RowLock
+	Bounds
+	Locking []RowLock
 
 	SetOp  *SetOp   // UNION, INTERSECT, EXCEPT: From is empty, Targets name the result's columns
 	Values [][]Expr // VALUES lists: Rels and From may hold LATERAL references only
@@ -64,6 +63,15 @@ type Query struct {
 
 	Checks  []Check // constraints and generated columns of the target table, analysed over Rels[Result]
 	Indexes []Index // secondary indexes of the target table, likewise
+}
+
+// Bounds says which rows of a query's result there are. The expressions are of type int8.
+type Bounds struct {
+	Limit  Expr // nil is none
+	Offset Expr // nil is none
+	// WithTies is the row count of FETCH FIRST … WITH TIES, in place of Limit: the rows that are equal
+	// in OrderBy to the last one are there too. Offset is not nil then.
+	WithTies Expr
 }
 
 // Current is WHERE CURRENT OF: the primary key of the row that a cursor is on comes in parameters

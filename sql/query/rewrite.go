@@ -84,7 +84,7 @@ func (r *rewriting) clauses(q *Query) {
 		q.Targets[i].Expr = r.expr(q.Targets[i].Expr)
 	}
 	q.Where, q.Having = r.expr(q.Where), r.expr(q.Having)
-	q.Limit, q.Offset = r.expr(q.Limit), r.expr(q.Offset)
+	q.Limit, q.Offset, q.WithTies = r.expr(q.Limit), r.expr(q.Offset), r.expr(q.WithTies)
 	q.GroupBy = r.list(q.GroupBy)
 	q.Windows = slices.Clone(q.Windows)
 	for i := range q.Windows {

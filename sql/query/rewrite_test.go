@@ -25,7 +25,8 @@ func TestRewriteAll(t *testing.T) {
 			From:    []query.From{&query.FromJoin{Left: &query.FromRel{}, Right: &query.FromRel{Rel: 1}, On: param()}},
 			Where:   &query.SubLink{Query: one(), Test: param(), Left: []query.Expr{param()}},
 			Targets: []query.Target{{Expr: &query.Call{Args: []query.Expr{param()}}}},
-			GroupBy: []query.Expr{param()}, Having: param(), Limit: param(), Offset: param(),
+			GroupBy: []query.Expr{param()}, Having: param(),
+			Bounds: query.Bounds{Limit: param(), Offset: param(), WithTies: param()},
 			Windows: []query.Window{{
 				Partition: []query.Expr{param()}, Order: []query.WindowOrder{{Expr: param()}},
 				Frame: query.Frame{Start: param(), End: param()},
@@ -56,7 +57,7 @@ func TestRewriteAll(t *testing.T) {
 	if n := params(out); n != 0 {
 		t.Errorf("%d parameters are left", n)
 	}
-	if n := params(q); n != 25 || !reflect.DeepEqual(q, same) {
+	if n := params(q); n != 26 || !reflect.DeepEqual(q, same) {
 		t.Errorf("the query has changed; it has %d parameters", n)
 	}
 	own := out.CTEs[0]

@@ -328,7 +328,7 @@ func walkClauses(q *Query, expr func(Expr)) {
 	for _, t := range q.Targets {
 		expr(t.Expr)
 	}
-	for _, e := range append([]Expr{q.Where, q.Having, q.Limit, q.Offset}, q.GroupBy...) {
+	for _, e := range append([]Expr{q.Where, q.Having, q.Limit, q.Offset, q.WithTies}, q.GroupBy...) {
 		expr(e)
 	}
 	for _, w := range q.Windows {

@@ -55,9 +55,10 @@ func (x *alikePlans) note(key string, custom *plan.Plan) {
 // selects: if it is a limit or a condition by itself, or in an expression that may be evaluated while
 // the query is planned.
 func decides(q *query.Query) bool {
-	found := isParam(q.Limit) || isParam(q.Offset)
+	isBound := func(b query.Bounds) bool { return isParam(b.Limit) || isParam(b.Offset) || isParam(b.WithTies) }
+	found := isBound(q.Bounds)
 	query.WalkQuery(q, func(e query.Expr, _ int) {
-		if s, ok := e.(*query.SubLink); ok && s.Query != nil && (isParam(s.Query.Limit) || isParam(s.Query.Offset)) {
+		if s, ok := e.(*query.SubLink); ok && s.Query != nil && isBound(s.Query.Bounds) {
 			found = true
 		}
 		if p, ok := e.(*query.Param); ok && p.OID == types.Bool {

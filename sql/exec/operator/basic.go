@@ -128,12 +128,15 @@ func (o *projectOp) take(row types.Row) error {
 	return o.emit(o.out)
 }
 
-// limitOp passes on count rows after the first offset.
+// limitOp passes on count rows after the first offset, and those that are equal to the last one in
+// ties.
 type limitOp struct {
 	child         Op
 	count, offset expr.Eval
-	skip, left    int64 // left < 0 is no bound
-	done          bool  // this operator has stopped its child
+	ties          Ordering
+	skip, left    int64     // left < 0 is no bound
+	last          types.Row // the last of count rows, if there are ties
+	done          bool      // this operator has stopped its child
 	emit          Emit
 	step          Emit
 }
@@ -144,6 +147,9 @@ func (k *Compiler) limit(n *plan.Limit) (Op, error) {
 		return nil, err
 	}
 	o := &limitOp{child: child}
+	if len(n.Ties) > 0 {
+		o.ties = NewOrdering(n.Ties)
+	}
 	if o.count, err = k.Optional(n.Count); err != nil {
 		return nil, err
 	}
@@ -160,7 +166,7 @@ func (o *limitOp) Run(c *Execution, emit Emit) error {
 	if o.left, o.skip, err = Bounds(c, o.count, o.offset); err != nil {
 		return err
 	}
-	o.emit, o.done = emit, false
+	o.emit, o.done, o.last = emit, false, nil
 	if o.left == 0 {
 		return nil
 	}
@@ -176,13 +182,25 @@ func (o *limitOp) take(row types.Row) error {
 		o.skip--
 		return nil
 	}
+	if o.last != nil && o.ties.Compare(o.last, row) != 0 {
+		o.done = true
+		return ErrStop
+	}
 	if err := o.emit(row); err != nil {
 		return err
 	}
 	if o.left > 0 {
-		if o.left--; o.left == 0 {
+		o.left--
+		switch {
+		case o.left > 0 || o.last != nil:
+		case o.ties == nil:
 			o.done = true
 			return ErrStop
+		default:
+			o.last, o.left = make(types.Row, len(row)), -1
+			for i, d := range row {
+				o.last[i] = d.Clone()
+			}
 		}
 	}
 	return nil

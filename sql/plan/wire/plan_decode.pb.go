@@ -412,6 +412,8 @@ func decodeNodeLimit(d *decoder, m *plan.Limit, b []byte) {
 			m.Count = decodeExpr(d, f)
 		case 4:
 			m.Offset = decodeExpr(d, f)
+		case 5:
+			m.Ties = appendStructs(d, f, m.Ties, decodeSortKey)
 		default:
 			d.newer()
 		}

@@ -275,6 +275,7 @@ func encodeNodeLimit(e *encoder, m *plan.Limit) {
 	if !e.enter() {
 		return
 	}
+	structs(e, 5, m.Ties, encodeSortKey)
 	optional(e, 4, m.Offset, encodeExpr)
 	optional(e, 3, m.Count, encodeExpr)
 	e.require(m.Child != nil, "Limit.Child")

@@ -1,39 +1,38 @@
-package forward
+package query
 
-import "github.com/sherddb/sherd/sql/query"
+// Raise returns an expression for a place n levels deeper: its references to outer queries then
+// point n more levels out. It changes subqueries in place, so the caller must not keep the old
+// expression.
+func Raise(e Expr, n int) Expr {
+	r := &raiser{n, map[*Query]bool{}}
+	return r.expr(e, 0)
+}
+
+// RaiseQuery does the same for a query, in place.
+func RaiseQuery(q *Query, n int) {
+	r := &raiser{n, map[*Query]bool{}}
+	r.query(q, 1)
+}
 
 // raiser moves an expression or query n levels deeper: its references to outer queries then point n
 // more levels out.
 type raiser struct {
 	n    int
-	seen map[*query.Query]bool
-}
-
-// raised returns an expression for a place n levels deeper. It changes subqueries in place, so the
-// caller must not keep the old expression.
-func raised(e query.Expr, n int) query.Expr {
-	r := &raiser{n, map[*query.Query]bool{}}
-	return r.expr(e, 0)
-}
-
-// raiseQuery does the same for a query, in place.
-func raiseQuery(q *query.Query, n int) {
-	r := &raiser{n, map[*query.Query]bool{}}
-	r.query(q, 1)
+	seen map[*Query]bool
 }
 
 // expr raises the references that point from or more levels out.
-func (r *raiser) expr(e query.Expr, from int) query.Expr {
-	return query.Rewrite(e, func(x query.Expr) (query.Expr, bool) {
+func (r *raiser) expr(e Expr, from int) Expr {
+	return Rewrite(e, func(x Expr) (Expr, bool) {
 		switch n := x.(type) {
-		case *query.Var:
+		case *Var:
 			if n.Up < from {
 				return x, true
 			}
 			c := *n
 			c.Up += r.n
 			return &c, true
-		case *query.Agg:
+		case *Agg:
 			if n.Up < from || from == 0 {
 				return nil, false
 			}
@@ -41,28 +40,28 @@ func (r *raiser) expr(e query.Expr, from int) query.Expr {
 			c.Up += r.n
 			c.Args, c.Direct, c.Filter = r.list(n.Args, from), r.list(n.Direct, from), r.expr(n.Filter, from)
 			return &c, true
-		case *query.SubLink:
+		case *SubLink:
 			r.query(n.Query, from+1)
 		}
 		return nil, false
 	})
 }
 
-func (r *raiser) list(es []query.Expr, from int) []query.Expr {
-	out := make([]query.Expr, len(es))
+func (r *raiser) list(es []Expr, from int) []Expr {
+	out := make([]Expr, len(es))
 	for i, e := range es {
 		out[i] = r.expr(e, from)
 	}
 	return out
 }
 
-func (r *raiser) each(es []query.Expr, from int) {
+func (r *raiser) each(es []Expr, from int) {
 	for i, e := range es {
 		es[i] = r.expr(e, from)
 	}
 }
 
-func (r *raiser) query(q *query.Query, from int) {
+func (r *raiser) query(q *Query, from int) {
 	if q == nil || r.seen[q] {
 		return
 	}
@@ -71,7 +70,7 @@ func (r *raiser) query(q *query.Query, from int) {
 		r.query(c.Query, from+1)
 	}
 	for i, rel := range q.Rels {
-		if rel.Kind == query.RelCTE && rel.CTELevels >= from {
+		if rel.Kind == RelCTE && rel.CTELevels >= from {
 			c := *rel
 			c.CTELevels += r.n
 			q.Rels[i] = &c
@@ -92,20 +91,20 @@ func (r *raiser) query(q *query.Query, from int) {
 	}
 }
 
-func (r *raiser) from(it query.From, from int) {
-	if j, ok := it.(*query.FromJoin); ok {
+func (r *raiser) from(it From, from int) {
+	if j, ok := it.(*FromJoin); ok {
 		r.from(j.Left, from)
 		r.from(j.Right, from)
 		j.On = r.expr(j.On, from)
 	}
 }
 
-func (r *raiser) clauses(q *query.Query, from int) {
+func (r *raiser) clauses(q *Query, from int) {
 	for i := range q.Targets {
 		q.Targets[i].Expr = r.expr(q.Targets[i].Expr, from)
 	}
 	q.Where, q.Having = r.expr(q.Where, from), r.expr(q.Having, from)
-	q.Limit, q.Offset = r.expr(q.Limit, from), r.expr(q.Offset, from)
+	q.Limit, q.Offset, q.WithTies = r.expr(q.Limit, from), r.expr(q.Offset, from), r.expr(q.WithTies, from)
 	r.each(q.GroupBy, from)
 	for i := range q.Windows {
 		w := &q.Windows[i]

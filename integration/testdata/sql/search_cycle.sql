@@ -1,0 +1,26 @@
+-- SEARCH and CYCLE of recursive queries.
+create table graph0(f int, t int, label text);
+insert into graph0 values (1,2,'arc 1 -> 2'),(1,3,'arc 1 -> 3'),(2,3,'arc 2 -> 3'),(1,4,'arc 1 -> 4'),(4,5,'arc 4 -> 5');
+create table graph(f int, t int, label text);
+insert into graph select * from graph0; insert into graph values (5,1,'arc 5 -> 1');
+with recursive search_graph(f,t,label) as (select * from graph0 g union all select g.* from graph0 g, search_graph sg where g.f = sg.t) search depth first by f,t set seq select * from search_graph order by seq;
+with recursive search_graph(f,t,label) as (select * from graph0 g union distinct select g.* from graph0 g, search_graph sg where g.f = sg.t) search breadth first by f,t set seq select * from search_graph order by seq;
+with recursive test as (select 1 as x union all select x+1 from test where x<4) search breadth first by x set y select * from test order by y;
+with recursive search_graph(f,t,label) as (select * from graph g union all select g.* from graph g, search_graph sg where g.f = sg.t) cycle f,t set is_cycle to 'Y'::text default 'N' using path select * from search_graph order by path;
+with recursive search_graph(f,t,label) as (select * from graph g union all select g.* from graph g, search_graph sg where g.f = sg.t) search depth first by f,t set seq cycle f,t set is_cycle using path select * from search_graph order by seq;
+with recursive a as (select 1 as b union all select * from a) cycle b set c using p select * from a;
+with recursive s(n) as (select 1 union all select n+1 from s where n<3) search depth first by m set o select * from s;
+with recursive s(n) as (select 1 union all select n+1 from s where n<3) search depth first by n,n set o select * from s;
+with recursive s(n) as (select 1) search depth first by n set o select * from s;
+with recursive s(n) as (select 1 union all select n+1 from s where n<3) cycle n set c to 1 default 'a' using p select * from s;
+with recursive s(n) as (select 1 union all select n+1 from s where n<3) cycle n set p using p select * from s;
+with recursive s(n) as ((select 1 union all select 2) union all select n+1 from s where n<3) search depth first by n set c select * from s;
+with recursive s(n) as (select 1 union all select * from (select n+1 from s where n<3) y) search depth first by n set c select * from s;
+with s(n) as (select 1) search depth first by n set c select * from s;
+create view v_search as with recursive search_graph(f,t,label) as (select * from graph0 g union all select g.* from graph0 g, search_graph sg where g.f = sg.t) search depth first by f,t set seq select f,t,label from search_graph;
+select * from v_search order by 1,2,3;
+with recursive s(n, x) as (values (1, 'a') union all select n+1, x||'b' from s where n<3) search breadth first by n, x set o cycle n set c using p select * from s where not c order by o limit 2;
+with recursive test as (select 0 as x union all select (x + 1) % 10 from test where not is_cycle) cycle x set is_cycle using path select * from test;
+with recursive test as (select 0 as x union all select x + 1 from test where cardinality(seq) < 3) search depth first by x set seq select * from test order by seq;
+with recursive a as (select 1 as b union all select * from a) cycle b set c using p select * from a;
+with recursive a as (select 1 as b union all select a.b + 1 from a join (values (1)) v(i) on a.b < 3) search breadth first by b set o select a, o from a;
