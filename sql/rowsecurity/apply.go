@@ -196,7 +196,8 @@ func (g *guard) target() error {
 		}
 		return g.checks(forUpdate, query.RowUpdated, reads)
 	}
-	return pgerr.Unsupported("%s of a table with row security is not supported", g.q.Command)
+	return pgerr.Unsupported("%s of a table with row security is not supported yet", g.q.Command).
+		WithHint("Use INSERT, UPDATE and DELETE.")
 }
 
 // reads reports whether the statement needs the right to read the target: because it reads columns, in

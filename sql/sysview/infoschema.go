@@ -4,6 +4,7 @@ import (
 	"github.com/sherddb/sherd/catalog"
 	"github.com/sherddb/sherd/catalog/acl"
 	"github.com/sherddb/sherd/sql/privilege"
+	"github.com/sherddb/sherd/sql/rowsecurity"
 )
 
 // schemaSources are the views of information_schema.
@@ -90,10 +91,10 @@ func catalogName(b *builder) error { return b.row().database("catalog_name").sen
 // canSee reports whether the session's role has the privileges of an owner.
 func (b *builder) canSee(owner uint32) bool { return b.env.Role != nil && b.env.Role.Acts(owner) }
 
-// canRead reports whether the session's role may read a table, and so may see its keys.
+// canRead reports whether the session's role may read all rows of a table, and so may see their keys.
 func (b *builder) canRead(table uint32) bool {
-	t := b.env.View.Table(table)
-	return t != nil && b.env.Role != nil && b.env.Role.Relation(t, acl.Select, true) != 0
+	t, me := b.env.View.Table(table), b.env.Role
+	return t != nil && me != nil && me.Relation(t, acl.Select, true) != 0 && !rowsecurity.Active(t, me)
 }
 
 func schemata(b *builder) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/pgcatalog"
 	"github.com/sherddb/sherd/sql/privilege"
+	"github.com/sherddb/sherd/sql/rowsecurity"
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/types"
 )
@@ -123,13 +124,13 @@ func pgStats(b *builder) error {
 	})
 }
 
-// readable reports whether a role may read the column. Expressions of indexes are for owners.
+// readable reports whether a role may read the column in all rows. Expressions of indexes are for owners.
 func (s *statistic) readable(me *privilege.Subject) bool {
 	c := s.table.ColumnByNum(s.Position)
 	if s.Index != 0 || c == nil {
-		return me.Acts(s.table.Owner)
+		return me.Acts(s.table.Owner) && !rowsecurity.Active(s.table, me)
 	}
-	return me.HasColumn(s.table, c, acl.Select)
+	return me.HasColumn(s.table, c, acl.Select) && !rowsecurity.Active(s.table, me)
 }
 
 func (s *statistic) common(env *types.Env) types.Datum {
@@ -393,7 +394,7 @@ func pgStatisticExtData(b *builder) error {
 
 // start begins a row of pg_stats_ext or pg_stats_ext_exprs; nil if the role may not read the table.
 func (x *together) start(b *builder) *record {
-	if me := b.env.Role; me == nil || !me.Acts(x.table.Owner) {
+	if me := b.env.Role; me == nil || !me.Acts(x.table.Owner) || rowsecurity.Active(x.table, me) {
 		return nil
 	}
 	schema, _ := b.env.SchemaName(x.table.Schema)
