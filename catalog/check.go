@@ -139,13 +139,13 @@ func (f *Fragment) checkNodes() error {
 
 func checkTable(t *Table) error {
 	switch {
-	case t.Kind != KindTable && t.Kind != KindSequence && t.Kind != KindView && t.Kind != KindParts:
+	case t.Kind != KindTable && t.Kind != KindSequence && !t.IsView() && !t.IsMaterialized() && t.Kind != KindParts:
 		return fmt.Errorf("kind %q", rune(t.Kind))
 	case t.StorageID == 0 && t.Kind != KindView:
 		return errors.New("no storage id")
 	case (t.Sequence != nil) != (t.Kind == KindSequence):
 		return errors.New("a sequence's definition is missing, or out of place")
-	case (t.View != nil) != (t.Kind == KindView):
+	case (t.View != nil) != (t.IsView() || t.IsMaterialized()):
 		return errors.New("a view's definition is missing, or out of place")
 	case (t.HotOf != 0) != (t.Kind == KindParts):
 		return errors.New("parts of no table, or a table that is none of parts")

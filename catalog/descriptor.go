@@ -112,6 +112,8 @@ const (
 	KindIndex    RelKind = 'i'
 	KindSequence RelKind = 'S'
 	KindView     RelKind = 'v'
+	// KindMaterialized is a materialized view: its rows are stored as those of a table.
+	KindMaterialized RelKind = 'm'
 	// KindParts is the table for parts of another table's split documents. Statements cannot name
 	// it. 't' is PostgreSQL's letter for TOAST tables.
 	KindParts RelKind = 't'
@@ -165,7 +167,7 @@ type Special struct {
 	// keys, on its side of them; 0 is 'O'.
 	KeyTriggers byte
 	Sequence    *Sequence    // of KindSequence, nil for all others
-	View        *ViewRule    // of KindView, nil for all others
+	View        *ViewRule    // of KindView and KindMaterialized, nil for all others
 	ACL         acl.List     // nil is the default one
 	OnCommit    OnCommit     // of temporary relations, 0 for all others
 	RowSecurity *RowSecurity // of tables, nil if it was never switched on and there are no policies

@@ -227,6 +227,8 @@ func relationWord(t *Table) string {
 		return "sequence " + t.Name
 	case KindView:
 		return "view " + t.Name
+	case KindMaterialized:
+		return "materialized view " + t.Name
 	}
 	return "table " + t.Name
 }

@@ -229,7 +229,7 @@ func UncommittedTables(v *View, database OID) []*Table {
 }
 
 // hasRowType reports whether a type has the name of the table: its row type.
-func (t *Table) hasRowType() bool { return t.Kind == KindTable || t.Kind == KindView }
+func (t *Table) hasRowType() bool { return t.Kind == KindTable || t.IsView() || t.IsMaterialized() }
 
 // usedTypes returns the numbers of the types of users that the columns and expressions of a table, or
 // the query of a view, use.

@@ -14,7 +14,15 @@ type ViewRule struct {
 	OID   OID    // of the rule _RETURN, in pg_rewrite
 	Query string // in the stored form of package sql/deparse, which has no names that can change
 	Uses  []Use  // what the query depends on: relations by OID, then constraints
+	// Populated is set of a materialized view that has the rows of a refresh.
+	Populated bool
 }
+
+// IsView reports whether t is a view whose query is run where the view is read.
+func (t *Table) IsView() bool { return t.Kind == KindView }
+
+// IsMaterialized reports whether t is a materialized view.
+func (t *Table) IsMaterialized() bool { return t.Kind == KindMaterialized }
 
 // Use is an object that the query of a view depends on.
 type Use struct {
@@ -75,7 +83,7 @@ func checkUses(v *View, t *Table) error {
 		return errors.New("catalog: a view without a query or a rule")
 	}
 	for _, u := range t.View.Uses {
-		if err := checkUse(v, "view "+t.Name, u); err != nil {
+		if err := checkUse(v, relationWord(t), u); err != nil {
 			return err
 		}
 	}
@@ -107,7 +115,7 @@ func checkUse(v *View, by string, u Use) error {
 func checkUsers(v *View, t *Table) error {
 	for _, by := range ViewsUsing(v, t.OID) {
 		if u := by.View.UseOf(t.OID); u != nil {
-			if err := checkUse(v, "view "+by.Name, *u); err != nil {
+			if err := checkUse(v, relationWord(by), *u); err != nil {
 				return err
 			}
 		}
@@ -129,7 +137,7 @@ func encodeViewRule(r *ViewRule) *pb.ViewRule {
 	if r == nil {
 		return nil
 	}
-	return &pb.ViewRule{Oid: r.OID, Query: r.Query, Uses: encodeUses(r.Uses)}
+	return &pb.ViewRule{Oid: r.OID, Query: r.Query, Uses: encodeUses(r.Uses), Populated: r.Populated}
 }
 
 func encodeUses(uses []Use) (out []*pb.ViewUse) {
@@ -145,7 +153,7 @@ func (d *attNumDecoder) viewRule(p *pb.ViewRule) *ViewRule {
 	if p == nil {
 		return nil
 	}
-	return &ViewRule{OID: p.GetOid(), Query: p.GetQuery(), Uses: d.uses(p.GetUses())}
+	return &ViewRule{OID: p.GetOid(), Query: p.GetQuery(), Uses: d.uses(p.GetUses()), Populated: p.GetPopulated()}
 }
 
 func (d *attNumDecoder) uses(list []*pb.ViewUse) (out []Use) {

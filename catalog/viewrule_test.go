@@ -92,3 +92,22 @@ func TestViews(t *testing.T) {
 		t.Error("a view without a query")
 	}
 }
+
+// TestMaterializedFormat: a materialized view is kept with its storage, and whether it has rows.
+func TestMaterializedFormat(t *testing.T) {
+	ops := viewOps()
+	view := ops[len(ops)-1].desc.(*Table)
+	view.Kind, view.StorageID, view.View.Populated, view.Options = KindMaterialized, 16603, true, nil
+	data, err := encodeBatch(ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := decodeEntry(golden(t, "materialized.v1", data))
+	if err != nil || !reflect.DeepEqual(e.ops, ops) {
+		t.Errorf("%+v, %v", e.ops, err)
+	}
+	view.StorageID = 0
+	if err := checkTable(view); err == nil {
+		t.Error("a materialized view without storage is accepted")
+	}
+}

@@ -2439,6 +2439,7 @@ type ViewRule struct {
 	Oid           uint32                 `protobuf:"varint,1,opt,name=oid,proto3" json:"oid,omitempty"`    // of its row in pg_rewrite
 	Query         string                 `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"` // in the stored form of package sql/deparse
 	Uses          []*ViewUse             `protobuf:"bytes,3,rep,name=uses,proto3" json:"uses,omitempty"`
+	Populated     bool                   `protobuf:"varint,4,opt,name=populated,proto3" json:"populated,omitempty"` // of a materialized view: it has the rows of a refresh
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2492,6 +2493,13 @@ func (x *ViewRule) GetUses() []*ViewUse {
 		return x.Uses
 	}
 	return nil
+}
+
+func (x *ViewRule) GetPopulated() bool {
+	if x != nil {
+		return x.Populated
+	}
+	return false
 }
 
 // ViewUse is what the query of a view depends on.
@@ -6356,11 +6364,12 @@ const file_catalog_proto_rawDesc = "" +
 	"deferrable\x18\r \x01(\bR\n" +
 	"deferrable\x12-\n" +
 	"\x12initially_deferred\x18\x0e \x01(\bR\x11initiallyDeferred\x12\x18\n" +
-	"\acomment\x18\x0f \x01(\tR\acomment\"^\n" +
+	"\acomment\x18\x0f \x01(\tR\acomment\"|\n" +
 	"\bViewRule\x12\x10\n" +
 	"\x03oid\x18\x01 \x01(\rR\x03oid\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12*\n" +
-	"\x04uses\x18\x03 \x03(\v2\x16.sherd.catalog.ViewUseR\x04uses\"_\n" +
+	"\x04uses\x18\x03 \x03(\v2\x16.sherd.catalog.ViewUseR\x04uses\x12\x1c\n" +
+	"\tpopulated\x18\x04 \x01(\bR\tpopulated\"_\n" +
 	"\aViewUse\x12\x1a\n" +
 	"\brelation\x18\x01 \x01(\rR\brelation\x12\x18\n" +
 	"\acolumns\x18\x02 \x03(\x05R\acolumns\x12\x1e\n" +

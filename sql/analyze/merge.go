@@ -94,6 +94,8 @@ func mergeTarget(s *scope, rv *pg_query.RangeVar) (*nameItem, *tableExprs, error
 	}
 	kinds := ""
 	switch {
+	case rel.Table != nil && rel.Table.IsMaterialized():
+		kinds = "materialized views"
 	case rel.View != nil:
 		kinds = "views"
 	case rel.Kind == query.RelSystem && rel.Table != nil:

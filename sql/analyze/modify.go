@@ -29,6 +29,8 @@ func (s *scope) targetTable(rv *pg_query.RangeVar) (*nameItem, *tableExprs, erro
 	}
 	if rel.View != nil { // its triggers write
 		rel.Table = rel.View
+	} else if rel.Table != nil && rel.Table.IsMaterialized() {
+		return nil, nil, pgerr.New(pgerr.WrongObjectType, "cannot change materialized view %q", rv.Relname)
 	} else if rel.Kind != query.RelTable {
 		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: %q is a system catalog", rv.Relname)
 	}

@@ -356,6 +356,9 @@ func noSequence(r *query.Rel) error {
 	if r.Kind == query.RelSystem && r.Table != nil {
 		return pgerr.New(pgerr.WrongObjectType, "cannot lock rows in sequence %q", r.Table.Name)
 	}
+	if r.Kind == query.RelTable && r.Table.IsMaterialized() {
+		return pgerr.New(pgerr.WrongObjectType, "cannot lock rows in materialized view %q", r.Table.Name)
+	}
 	return nil
 }
 

@@ -55,7 +55,7 @@ func baseOf(q *query.Query) *query.Rel {
 	if !ok {
 		return nil
 	}
-	if r := q.Rels[f.Rel]; r.Kind == query.RelTable || r.View != nil {
+	if r := q.Rels[f.Rel]; r.Kind == query.RelTable && !r.Table.IsMaterialized() || r.View != nil {
 		return r
 	}
 	return nil
@@ -448,7 +448,7 @@ func Updatable(ctx *Context, t *catalog.Table, column int16) int {
 	if t.Kind == catalog.KindTable {
 		return update | insert | del
 	}
-	if t.View == nil {
+	if !t.IsView() {
 		return 0
 	}
 	q, err := ViewForm(ctx, t)

@@ -137,7 +137,8 @@ func analyzeView(ctx *Context, t *catalog.Table, views []catalog.OID, depth int)
 
 // viewTree returns the parse tree of a view's query.
 func viewTree(ctx *Context, t *catalog.Table) (*pg_query.Node, error) {
-	if ctx.Tables != nil {
+	cached := ctx.Tables != nil && t.IsView() // what is kept of other relations are their constraints
+	if cached {
 		if e := ctx.Tables.get(t); e != nil {
 			return e.view, nil
 		}
@@ -146,7 +147,7 @@ func viewTree(ctx *Context, t *catalog.Table) (*pg_query.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ctx.Tables != nil {
+	if cached {
 		ctx.Tables.put(t, &tableExprs{view: stmts[0].Node})
 	}
 	return stmts[0].Node, nil
@@ -158,6 +159,48 @@ func ViewForm(ctx *Context, t *catalog.Table) (*query.Query, error) {
 	stored.Form, stored.Bodies = true, nil
 	q, _, err := analyzeView(stored, t, nil, 0)
 	return q, err
+}
+
+// Filling returns the statement that inserts the rows of a materialized view's query into it.
+func Filling(ctx *Context, t *catalog.Table) (*query.Query, error) {
+	rows, st, err := analyzeView(storedContext(ctx), t, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	own := storedContext(ctx)
+	own.Stored = false
+	s := &scope{state: &state{ctx: own, locs: st.locs}, q: &query.Query{Command: query.Insert}}
+	rel, err := relOf(s, t, "")
+	if err != nil {
+		return nil, err
+	}
+	if schema := ctx.Catalog.Schema(t.Schema); schema != nil {
+		rel.SchemaName = schema.Name
+	}
+	rel.Alias = t.Name
+	exprs, err := s.tableExprs(t)
+	if err != nil {
+		return nil, err
+	}
+	s.q.Result = s.addRel(rel)
+	columns := make([]int, len(t.Columns))
+	for i := range columns {
+		columns[i] = i
+	}
+	rel.Named.Given = columns
+	s.source(rows, columns, nil)
+	s.checks(exprs)
+	s.indexes(exprs)
+	return s.q, nil
+}
+
+// Emptying returns the statement that deletes the rows of a materialized view.
+func Emptying(ctx *Context, t *catalog.Table) (*query.Query, error) {
+	q, err := Filling(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return &query.Query{Command: query.Delete, Rels: q.Rels[:1], Indexes: q.Indexes}, nil
 }
 
 // ViewDefinition is a query that becomes the query of a view.

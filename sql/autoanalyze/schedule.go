@@ -80,7 +80,7 @@ func (s *Schedule) database(ctx context.Context, d *catalog.Database) {
 		if !s.active(ctx) {
 			return
 		}
-		if t.Kind == catalog.KindTable && t.ForwardingOf == 0 {
+		if (t.Kind == catalog.KindTable || t.IsMaterialized()) && t.ForwardingOf == 0 {
 			s.table(ctx, d, t, of[t.StorageID])
 		}
 	}

@@ -55,6 +55,13 @@ func (s *Statement) table(c *stmt.Compiler, direction string) (*catalog.Table, e
 		}
 		return nil, pgerr.New(pgerr.WrongObjectType, `cannot copy %s sequence "%s"`, direction, rv.Relname)
 	}
+	if err == nil && t.IsMaterialized() {
+		e := pgerr.New(pgerr.WrongObjectType, `cannot copy %s materialized view "%s"`, direction, rv.Relname)
+		if direction == "from" {
+			e = e.WithHint("Try the COPY (SELECT ...) TO variant.")
+		}
+		return nil, e
+	}
 	return t, err
 }
 

@@ -18,9 +18,8 @@ func (r *runner) alterTable(n *pg_query.AlterTableStmt) error {
 	if done, err := r.alterSequenceOwner(n); done {
 		return err
 	}
-	if n.Objtype == pg_query.ObjectType_OBJECT_VIEW ||
-		n.Objtype == pg_query.ObjectType_OBJECT_TABLE && isView(&change{runner: r, view: r.View()}, n.Relation) {
-		return alterView(r, n)
+	if kind := viewKind(&change{runner: r, view: r.View()}, n.Objtype, n.Relation); kind != "" {
+		return alterView(r, n, kind)
 	}
 	if n.Objtype == pg_query.ObjectType_OBJECT_TYPE {
 		return alterComposite(r, n)

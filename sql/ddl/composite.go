@@ -288,7 +288,7 @@ func checkTypeUnstored(c *change, t *catalog.Type) error {
 	for _, oid := range usersOfTypes(c, withTypes(c, []*catalog.Type{t})) {
 		x := c.view.Table(oid)
 		for i := range x.Columns {
-			if col := &x.Columns[i]; x.View == nil && col.Stored() && contains(c.view, col.Type, t.OID) {
+			if col := &x.Columns[i]; !x.IsView() && col.Stored() && contains(c.view, col.Type, t.OID) {
 				return pgerr.New(pgerr.FeatureNotSupported, `cannot alter type "%s" because column "%s.%s" uses it`,
 					t.Name, x.Name, col.Name)
 			}
@@ -342,7 +342,7 @@ func checkAttributeUnused(c *change, t *catalog.Type, a *catalog.Attribute) erro
 
 func relationKind(t *catalog.Table) string {
 	if t.View != nil {
-		return "view"
+		return found{table: t}.kind()
 	}
 	return "table"
 }

@@ -427,7 +427,7 @@ func dependentViews(c *change, objects []usedObject, dropped []*catalog.Table) [
 			if present(v) || o.column != 0 && (u == nil || !slices.Contains(u.Columns, o.column)) {
 				continue
 			}
-			visit(usedObject{oid: v.OID, words: "view " + c.visibleName(v)})
+			visit(usedObject{oid: v.OID, words: viewWords(c, v)})
 			out = append(out, dependentView{v, o.words})
 		}
 	}
@@ -454,7 +454,7 @@ func relationsUsed(c *change, list []*catalog.Table) []usedObject {
 // dependentLines returns the lines of DETAIL about views, and the objects that CASCADE drops.
 func dependentLines(c *change, list []dependentView) (lines, gone []string) {
 	for _, d := range list {
-		words := "view " + c.visibleName(d.view)
+		words := viewWords(c, d.view)
 		lines, gone = append(lines, words+" depends on "+d.on), append(gone, words)
 	}
 	return lines, gone
@@ -466,9 +466,16 @@ func dropViews(c *change, list []dependentView) error {
 		if err := c.requireLocked(d.view); err != nil {
 			return err
 		}
-		c.ch.DropTable(d.view.OID)
+		if err := c.dropTable(d.view); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// viewWords returns the kind and the name of a view.
+func viewWords(c *change, v *catalog.Table) string {
+	return found{table: v}.kind() + " " + c.visibleName(v)
 }
 
 // withViews adds the views that use any of relations, directly or through others, to lock them.
@@ -492,12 +499,12 @@ func withViews(c *change, relations []catalog.OID) []catalog.OID {
 	return out
 }
 
-// dropNamedViews is DROP VIEW.
-func dropNamedViews(r *runner, n *pg_query.DropStmt) error {
+// dropNamedViews is DROP VIEW and DROP MATERIALIZED VIEW.
+func dropNamedViews(r *runner, n *pg_query.DropStmt, kind string) error {
 	names := objectNames(n)
 	return r.updateExclusive(func(c *change) []catalog.OID { return c.withReferring(c.find(names...), n.Behavior) },
 		func(c *change) error {
-			list, err := relationsToDrop(c, names, "view", n.MissingOk)
+			list, err := relationsToDrop(c, names, kind, n.MissingOk)
 			if err != nil {
 				return err
 			}
@@ -509,12 +516,14 @@ func dropNamedViews(r *runner, n *pg_query.DropStmt) error {
 			lines, gone := dependentLines(c, views)
 			moreLines, moreGone := policyLines(c, policies)
 			lines, gone = append(lines, moreLines...), append(gone, moreGone...)
-			err = c.cascade("view "+c.visibleName(list[0]), len(list) > 1, lines, gone, n.Behavior)
+			err = c.cascade(viewWords(c, list[0]), len(list) > 1, lines, gone, n.Behavior)
 			if err != nil {
 				return err
 			}
 			for _, t := range list {
-				c.ch.DropTable(t.OID)
+				if err := c.dropTable(t); err != nil {
+					return err
+				}
 			}
 			err = errors.Join(recordDroppedPolicies(c, policies), dropViews(c, views))
 			if err != nil {
@@ -529,7 +538,7 @@ func checkViewsOf(d *draft, col *catalog.Column) error {
 	for _, v := range catalog.ViewsUsing(d.view, d.t.OID) {
 		if u := v.View.UseOf(d.t.OID); u != nil && slices.Contains(u.Columns, col.AttNum) {
 			return pgerr.Unsupported("cannot alter type of a column used by a view or rule").
-				WithDetail(`rule _RETURN on view %s depends on column "%s"`, d.visibleName(v), col.Name)
+				WithDetail(`rule _RETURN on %s depends on column "%s"`, viewWords(d.change, v), col.Name)
 		}
 	}
 	return nil

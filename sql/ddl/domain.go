@@ -310,7 +310,7 @@ func scanDomain(c *change, t *catalog.Type, where string, k *catalog.Constraint)
 		x := c.view.Table(oid)
 		for i := range x.Columns {
 			col := &x.Columns[i]
-			if x.View != nil || !col.Stored() ||
+			if x.IsView() || !col.Stored() ||
 				!slices.ContainsFunc(list, func(d *catalog.Type) bool { return d.OID == col.Type }) {
 				continue
 			}

@@ -41,7 +41,7 @@ func (c *change) dropIndexStorage(t *catalog.Table, index uint32) error {
 
 // dropTable drops a table and its data.
 func (c *change) dropTable(t *catalog.Table) error {
-	if t.View != nil {
+	if t.IsView() {
 		c.ch.DropTable(t.OID)
 		return nil
 	}
@@ -77,7 +77,9 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return tag, true, dropStatistics(r, n)
 	case pg_query.ObjectType_OBJECT_VIEW:
-		return tag, true, dropNamedViews(r, n)
+		return tag, true, dropNamedViews(r, n, "view")
+	case pg_query.ObjectType_OBJECT_MATVIEW:
+		return tag, true, dropNamedViews(r, n, "materialized view")
 	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
 		return tag, true, dropTypes(r, n)
 	case pg_query.ObjectType_OBJECT_FUNCTION, pg_query.ObjectType_OBJECT_PROCEDURE,
@@ -87,8 +89,7 @@ func (r *runner) drop(n *pg_query.DropStmt) (string, bool, error) {
 		return tag, true, dropTrigger(r, n)
 	case pg_query.ObjectType_OBJECT_POLICY:
 		return tag, true, dropRowPolicy(r, n)
-	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_MATVIEW,
-		pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
+	case pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_FOREIGN_TABLE:
 		return tag, true, r.dropRelations(n)
 	case pg_query.ObjectType_OBJECT_EXTENSION:
 		if done, err := r.dropExtension(n); done || err != nil {
@@ -179,7 +180,7 @@ func (c *change) toDrop(rv *pg_query.RangeVar, kind string, missingOK bool) (fou
 	if is := f.kind(); is != kind {
 		return found{}, pgerr.New(pgerr.WrongObjectType, `"%s" is not %s %s`, rv.Relname, article(kind), kind).
 			WithHint("Use DROP %s to remove %s %s.", map[string]string{"table": "TABLE", "index": "INDEX",
-				"view": "VIEW", "sequence": "SEQUENCE"}[is], article(is), is)
+				"view": "VIEW", "sequence": "SEQUENCE", "materialized view": "MATERIALIZED VIEW"}[is], article(is), is)
 	}
 	if f.system != nil {
 		return found{}, systemCatalog(f.system.Name)
@@ -199,7 +200,9 @@ func (f found) kind() string {
 		return "index"
 	case f.table != nil && f.table.Sequence != nil:
 		return "sequence"
-	case f.table != nil && f.table.View != nil:
+	case f.table != nil && f.table.IsMaterialized():
+		return "materialized view"
+	case f.table != nil && f.table.IsView():
 		return "view"
 	case f.system != nil && f.system.Kind == 'v':
 		return "view"
@@ -221,7 +224,6 @@ func article(kind string) string {
 func (r *runner) dropRelations(n *pg_query.DropStmt) error {
 	kind := map[pg_query.ObjectType]string{
 		pg_query.ObjectType_OBJECT_INDEX:         "index",
-		pg_query.ObjectType_OBJECT_MATVIEW:       "materialized view",
 		pg_query.ObjectType_OBJECT_FOREIGN_TABLE: "foreign table",
 	}[n.RemoveType]
 	names := objectNames(n)

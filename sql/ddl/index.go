@@ -30,6 +30,18 @@ var indexOptions = map[string]map[string]optionRule{
 
 const maxKilobytes = 1<<31 - 1
 
+// stored finds a table or a materialized view to change, which the role must own.
+func stored(c *change, rv *pg_query.RangeVar) (*catalog.Table, error) {
+	if viewKind(c, pg_query.ObjectType_OBJECT_TABLE, rv) != "materialized view" {
+		return c.table(rv)
+	}
+	t, err := viewNamed(c, rv, "materialized view")
+	if err != nil {
+		return nil, err
+	}
+	return t, c.requireLocked(t)
+}
+
 func (r *runner) createIndex(n *pg_query.IndexStmt) error {
 	method, err := accessMethod(n)
 	if err != nil {
@@ -43,11 +55,11 @@ func (r *runner) createIndex(n *pg_query.IndexStmt) error {
 			return pgerr.New(pgerr.WrongObjectType, `cannot create index on relation "%s"`, n.Relation.Relname).
 				WithDetail("This operation is not supported for sequences.")
 		}
-		if isView(c, n.Relation) {
+		if viewKind(c, pg_query.ObjectType_OBJECT_TABLE, n.Relation) == "view" {
 			return pgerr.New(pgerr.WrongObjectType, `cannot create index on relation "%s"`, n.Relation.Relname).
 				WithDetail("This operation is not supported for views.")
 		}
-		t, err := c.table(n.Relation)
+		t, err := stored(c, n.Relation)
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func (c *change) table(rv *pg_query.RangeVar) (*catalog.Table, error) {
 			WithDetail("This operation is not supported for sequences.")
 	case f.table.View != nil:
 		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname).
-			WithDetail("This operation is not supported for views.")
+			WithDetail("This operation is not supported for %ss.", f.kind())
 	}
 	if err := c.mustOwn(f.table); err != nil {
 		return nil, err

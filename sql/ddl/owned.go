@@ -458,6 +458,8 @@ func dropsOf(c *change, roles []catalog.OID, behavior pg_query.DropBehavior) []*
 				return nil
 			case d.Sequence != nil:
 				kind = pg_query.ObjectType_OBJECT_SEQUENCE
+			case d.IsMaterialized():
+				kind = pg_query.ObjectType_OBJECT_MATVIEW
 			case d.View != nil:
 				kind = pg_query.ObjectType_OBJECT_VIEW
 			}
@@ -479,7 +481,8 @@ func dropsOf(c *change, roles []catalog.OID, behavior pg_query.DropBehavior) []*
 	})
 	var out []*pg_query.DropStmt
 	for _, kind := range []pg_query.ObjectType{
-		pg_query.ObjectType_OBJECT_VIEW, pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE,
+		pg_query.ObjectType_OBJECT_VIEW, pg_query.ObjectType_OBJECT_MATVIEW, pg_query.ObjectType_OBJECT_TABLE,
+		pg_query.ObjectType_OBJECT_SEQUENCE,
 		pg_query.ObjectType_OBJECT_ROUTINE, pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_SCHEMA,
 	} {
 		if len(objects[kind]) > 0 {

@@ -19,9 +19,8 @@ func (r *runner) setSchema(n *pg_query.AlterObjectSchemaStmt) (string, bool, err
 	if n.ObjectType == pg_query.ObjectType_OBJECT_STATISTIC_EXT {
 		return tag, true, moveStatistics(r, n)
 	}
-	if n.ObjectType == pg_query.ObjectType_OBJECT_VIEW ||
-		n.ObjectType == pg_query.ObjectType_OBJECT_TABLE && isView(&change{runner: r, view: r.View()}, n.Relation) {
-		return tag, true, setViewSchema(r, n)
+	if kind := viewKind(&change{runner: r, view: r.View()}, n.ObjectType, n.Relation); kind != "" {
+		return tag, true, setViewSchema(r, n, kind)
 	}
 	if n.ObjectType == pg_query.ObjectType_OBJECT_TYPE || n.ObjectType == pg_query.ObjectType_OBJECT_DOMAIN {
 		return tag, true, moveType(r, n)
@@ -179,7 +178,7 @@ func (c *change) mustOwn(t *catalog.Table) error {
 	case t.Sequence != nil:
 		kind = "sequence"
 	case t.View != nil:
-		kind = "view"
+		kind = found{table: t}.kind()
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", kind, t.Name)
 }

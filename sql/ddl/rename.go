@@ -30,6 +30,8 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		return tag, true, r.renameRelation(n, "sequence")
 	case pg_query.ObjectType_OBJECT_VIEW:
 		return tag, true, r.renameRelation(n, "view")
+	case pg_query.ObjectType_OBJECT_MATVIEW:
+		return tag, true, r.renameRelation(n, "materialized view")
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
 		return tag, true, renameStatistics(r, n)
 	case pg_query.ObjectType_OBJECT_TYPE, pg_query.ObjectType_OBJECT_DOMAIN:
@@ -49,6 +51,8 @@ func (r *runner) rename(n *pg_query.RenameStmt) (string, bool, error) {
 		switch {
 		case n.RelationType == pg_query.ObjectType_OBJECT_VIEW:
 			return "ALTER VIEW", true, r.renamePart(n)
+		case n.RelationType == pg_query.ObjectType_OBJECT_MATVIEW:
+			return "ALTER MATERIALIZED VIEW", true, r.renamePart(n)
 		case n.RenameType == pg_query.ObjectType_OBJECT_TABCONSTRAINT,
 			n.RelationType == pg_query.ObjectType_OBJECT_TABLE:
 			return "ALTER TABLE", true, r.renamePart(n)
@@ -78,8 +82,8 @@ func (r *runner) renameRelation(n *pg_query.RenameStmt, kind string) error {
 		if kind == "sequence" && (f.index != nil || f.table.Sequence == nil) {
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a sequence`, n.Relation.Relname)
 		}
-		if kind == "view" && (f.index != nil || f.table.View == nil) {
-			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a view`, n.Relation.Relname)
+		if (kind == "view" || kind == "materialized view") && f.kind() != kind {
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a %s`, n.Relation.Relname, kind)
 		}
 		if err := mayCreateInSchema(subject(c), c.view.Schema(f.table.Schema)); err != nil {
 			return err
@@ -154,9 +158,9 @@ func (c *change) renameConstraint(t *catalog.Table, from, to string) error {
 // renamePart renames a column or a constraint.
 func (r *runner) renamePart(n *pg_query.RenameStmt) error {
 	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
-		if n.RelationType == pg_query.ObjectType_OBJECT_VIEW ||
-			n.RenameType == pg_query.ObjectType_OBJECT_COLUMN && isView(c, n.Relation) {
-			return renameViewColumn(c, n)
+		kind := viewKind(c, n.RelationType, n.Relation)
+		if kind != "" && n.RenameType == pg_query.ObjectType_OBJECT_COLUMN {
+			return renameViewColumn(c, n, kind)
 		}
 		t, err := c.table(n.Relation)
 		if n.MissingOk && c.skipsMissing(err, n.Relation) {
@@ -325,7 +329,7 @@ func (r *runner) comment(n *pg_query.CommentStmt) error {
 		name := n.Object.GetString_().GetSval()
 		return r.update(func(c *change) error { return c.commentOnNamed(n.Objtype, name, n.Comment) })
 	case pg_query.ObjectType_OBJECT_TABLE, pg_query.ObjectType_OBJECT_SEQUENCE, pg_query.ObjectType_OBJECT_VIEW,
-		pg_query.ObjectType_OBJECT_INDEX,
+		pg_query.ObjectType_OBJECT_INDEX, pg_query.ObjectType_OBJECT_MATVIEW,
 		pg_query.ObjectType_OBJECT_COLUMN, pg_query.ObjectType_OBJECT_TABCONSTRAINT:
 		return r.commentOnRelation(n)
 	case pg_query.ObjectType_OBJECT_STATISTIC_EXT:
@@ -414,8 +418,10 @@ func (r *runner) commentOnRelation(n *pg_query.CommentStmt) error {
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not an index`, rv.Relname)
 		case n.Objtype == pg_query.ObjectType_OBJECT_SEQUENCE && (f.index != nil || t.Sequence == nil):
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a sequence`, rv.Relname)
-		case n.Objtype == pg_query.ObjectType_OBJECT_VIEW && (f.index != nil || t.View == nil):
+		case n.Objtype == pg_query.ObjectType_OBJECT_VIEW && f.kind() != "view":
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a view`, rv.Relname)
+		case n.Objtype == pg_query.ObjectType_OBJECT_MATVIEW && f.kind() != "materialized view":
+			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a materialized view`, rv.Relname)
 		case n.Objtype == pg_query.ObjectType_OBJECT_TABLE && t.View != nil:
 			return pgerr.New(pgerr.WrongObjectType, `"%s" is not a table`, rv.Relname)
 		case n.Objtype != pg_query.ObjectType_OBJECT_INDEX && n.Objtype != pg_query.ObjectType_OBJECT_SEQUENCE &&

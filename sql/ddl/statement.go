@@ -139,6 +139,12 @@ func (r *runner) tables(n *pg_query.Node) (string, bool, error) {
 		return "CREATE TABLE", true, r.createTable(x.CreateStmt)
 	case *pg_query.Node_ViewStmt:
 		return "CREATE VIEW", true, createView(r, x.ViewStmt)
+	case *pg_query.Node_CreateTableAsStmt:
+		if x.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_MATVIEW {
+			return "CREATE MATERIALIZED VIEW", true, createMaterialized(r, x.CreateTableAsStmt)
+		}
+	case *pg_query.Node_RefreshMatViewStmt:
+		return "REFRESH MATERIALIZED VIEW", true, refreshMaterialized(r, x.RefreshMatViewStmt)
 	case *pg_query.Node_IndexStmt:
 		return "CREATE INDEX", true, r.createIndex(x.IndexStmt)
 	case *pg_query.Node_CreateStatsStmt:

@@ -170,7 +170,7 @@ func (d *triggerDraft) transition(t *pg_query.TriggerTransition) error {
 	case !t.IsTable:
 		return pgerr.Unsupported("ROW variable naming in the REFERENCING clause is not supported").
 			WithHint("Use OLD TABLE or NEW TABLE for naming transition tables.")
-	case d.t.View != nil:
+	case d.t.IsView():
 		return pgerr.New(pgerr.WrongObjectType, `"%s" is a view`, d.t.Name).
 			WithDetail("Triggers on views cannot have transition tables.")
 	case x.Timing() != 0:

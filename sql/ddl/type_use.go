@@ -104,7 +104,7 @@ func viewUses(c *change, t dependee, columns []typeUse, dropped []*catalog.Table
 			slices.ContainsFunc(out, func(u typeUse) bool { return u.table.OID == v.OID }) {
 			return
 		}
-		name := "view " + c.visibleName(v)
+		name := viewWords(c, v)
 		out = append(out, typeUse{table: v, what: name, of: on})
 		for _, col := range v.Columns {
 			if t.has(col.Type) {

@@ -14,14 +14,12 @@ import (
 
 // hints suggest an alternative, by the name of the statement.
 var hints = map[string]string{
-	"CREATE RULE":               "Rewrite the statement in the client.",
-	"CREATE TYPE":               "Enums and composite types are supported: CREATE TYPE … AS ENUM (…), AS (…).",
-	"CREATE EXTENSION":          "Extensions cannot be loaded; built-in features need none.",
-	"CREATE MATERIALIZED VIEW":  "Use CREATE TABLE AS.",
-	"CREATE TABLESPACE":         "Each node keeps its data in one directory.",
-	"LOAD":                      "Extensions cannot be loaded; built-in features need none.",
-	"ALTER EXTENSION":           "Extensions cannot be loaded; built-in features need none.",
-	"REFRESH MATERIALIZED VIEW": "Use CREATE TABLE AS.",
+	"CREATE RULE":       "Rewrite the statement in the client.",
+	"CREATE TYPE":       "Enums and composite types are supported: CREATE TYPE … AS ENUM (…), AS (…).",
+	"CREATE EXTENSION":  "Extensions cannot be loaded; built-in features need none.",
+	"CREATE TABLESPACE": "Each node keeps its data in one directory.",
+	"LOAD":              "Extensions cannot be loaded; built-in features need none.",
+	"ALTER EXTENSION":   "Extensions cannot be loaded; built-in features need none.",
 }
 
 // unsupported returns the error for statements that are not supported yet.
@@ -34,10 +32,6 @@ func unsupported(n *pg_query.Node) error {
 	case *pg_query.Node_CreateFunctionStmt:
 		if x.CreateFunctionStmt.IsProcedure {
 			name = "CREATE PROCEDURE"
-		}
-	case *pg_query.Node_CreateTableAsStmt:
-		if x.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_MATVIEW {
-			name, hint = "CREATE MATERIALIZED VIEW", hints["CREATE MATERIALIZED VIEW"]
 		}
 	}
 	if hint == "" {

@@ -71,6 +71,122 @@ func createView(r *runner, n *pg_query.ViewStmt) error {
 	})
 }
 
+// createMaterialized is the definition of CREATE MATERIALIZED VIEW. The caller fills it.
+func createMaterialized(r *runner, n *pg_query.CreateTableAsStmt) error {
+	into := n.Into
+	if into.Rel.Relpersistence == "u" {
+		return pgerr.New(pgerr.FeatureNotSupported, "materialized views cannot be unlogged")
+	}
+	for _, x := range n.Query.GetSelectStmt().GetWithClause().GetCtes() {
+		if x.GetCommonTableExpr().GetCtequery().GetSelectStmt() == nil {
+			return pgerr.Unsupported("materialized views must not use data-modifying statements in WITH")
+		}
+	}
+	as := &pg_query.ViewStmt{View: into.Rel, Query: n.Query}
+	find := func(c *change) (out []catalog.OID) {
+		if def, err := defineView(c, as); err == nil {
+			for _, u := range def.Uses {
+				if u.Relation != 0 && !slices.Contains(out, u.Relation) {
+					out = append(out, u.Relation)
+				}
+			}
+		}
+		return out
+	}
+	return r.locking(r.Reserve, find, func(c *change) error { return putMaterialized(c, n, as) })
+}
+
+func putMaterialized(c *change, n *pg_query.CreateTableAsStmt, as *pg_query.ViewStmt) error {
+	def, err := defineView(c, as)
+	if err != nil {
+		return err
+	}
+	names := texts(n.Into.ColNames)
+	if len(names) > len(def.Columns) {
+		return pgerr.New(pgerr.SyntaxError, "too many column names were specified")
+	}
+	for i, name := range names {
+		def.Columns[i].Name = name
+	}
+	for _, u := range def.Uses {
+		t := c.view.Table(u.Relation)
+		if t == nil {
+			continue
+		}
+		if t.IsTemporary() {
+			return pgerr.Unsupported("materialized views must not use temporary tables or views")
+		}
+		if err := c.requireLocked(t); err != nil {
+			return err
+		}
+	}
+	columns, err := viewColumns(c.view, def.Columns, def.Form)
+	if err != nil {
+		return err
+	}
+	schema, err := c.target(n.Into.Rel)
+	if err != nil {
+		return err
+	}
+	if old, _ := c.view.Relation(schema.OID, n.Into.Rel.Relname); old != nil {
+		return relationExists(n.Into.Rel.Relname)
+	}
+	t, err := viewTable(c, n.Into.Rel.Relname, schema, columns, def)
+	if err != nil {
+		return err
+	}
+	t.Kind, t.StorageID, t.View.Populated = catalog.KindMaterialized, t.OID, !n.Into.SkipData
+	d := newDraft(c, t)
+	if d.options, err = d.readOptions(n.Into.Options, false); err != nil {
+		return err
+	}
+	if err := d.applyOptions(true); err != nil {
+		return err
+	}
+	return c.ch.PutTable(d.t)
+}
+
+// refreshMaterialized is the definition's part of REFRESH MATERIALIZED VIEW: the view loses its rows, and
+// the caller fills it. CONCURRENTLY changes no definition.
+func refreshMaterialized(r *runner, n *pg_query.RefreshMatViewStmt) error {
+	find := func(c *change) []catalog.OID { return c.find(n.Relation) }
+	if n.Concurrent {
+		return r.locking(r.Quiet, find, func(c *change) error { return checkConcurrent(c, n.Relation) })
+	}
+	return r.updateExclusive(find, func(c *change) error {
+		t, err := viewNamed(c, n.Relation, "materialized view")
+		if err != nil {
+			return err
+		}
+		if err := c.requireLocked(t); err != nil {
+			return err
+		}
+		own := t.Clone()
+		own.View.Populated = !n.SkipData
+		return c.emptyTable(own)
+	})
+}
+
+// checkConcurrent refuses REFRESH CONCURRENTLY of a materialized view that is not populated, or has no unique
+// index of all of its rows.
+func checkConcurrent(c *change, rv *pg_query.RangeVar) error {
+	t, err := viewNamed(c, rv, "materialized view")
+	if err != nil {
+		return err
+	}
+	if !t.View.Populated {
+		return pgerr.Unsupported("CONCURRENTLY cannot be used when the materialized view is not populated")
+	}
+	if slices.ContainsFunc(t.Indexes, func(x catalog.Index) bool {
+		return x.Unique && x.Predicate == "" && !slices.Contains(x.Columns, 0) && x.State == catalog.IndexPublic
+	}) {
+		return nil
+	}
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, `cannot refresh materialized view "%s" concurrently`,
+		c.view.Schema(t.Schema).Name+"."+t.Name).
+		WithHint("Create a unique index with no WHERE clause on one or more columns of the materialized view.")
+}
+
 // refuseViewQuery refuses queries that cannot be views.
 func refuseViewQuery(q *pg_query.SelectStmt) error {
 	if q.GetIntoClause() != nil {
@@ -131,7 +247,7 @@ func putView(c *change, n *pg_query.ViewStmt, def *analyze.ViewDefinition) error
 	if old == nil {
 		return newView(c, n.View.Relname, schema, columns, options, def)
 	}
-	if index != nil || old.Kind != catalog.KindView {
+	if index != nil || !old.IsView() {
 		return pgerr.New(pgerr.WrongObjectType, `"%s" is not a view`, n.View.Relname)
 	}
 	if err := c.mustOwn(old); err != nil {
@@ -150,25 +266,36 @@ func putView(c *change, n *pg_query.ViewStmt, def *analyze.ViewDefinition) error
 
 func newView(c *change, name string, schema *catalog.Schema, columns []catalog.Column, options map[string]string,
 	def *analyze.ViewDefinition) error {
+	t, err := viewTable(c, name, schema, columns, def)
+	if err != nil {
+		return err
+	}
+	t.Options = options
+	return c.ch.PutTable(t)
+}
+
+// viewTable returns a new view.
+func viewTable(c *change, name string, schema *catalog.Schema, columns []catalog.Column,
+	def *analyze.ViewDefinition) (*catalog.Table, error) {
 	if err := checkTypeName(c, schema.OID, name); err != nil {
-		return err.WithHint(hintTypeName)
+		return nil, err.WithHint(hintTypeName)
 	}
 	oid, err := c.newOID()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rule, err := c.newOID()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.ch.PutTable(&catalog.Table{
+	return &catalog.Table{
 		OID: oid, Database: c.Database, Schema: schema.OID, Name: name, Owner: c.me.OID, Kind: catalog.KindView,
-		Columns: columns, NextAttNum: int16(len(columns) + 1), Options: options,
+		Columns: columns, NextAttNum: int16(len(columns) + 1),
 		Special: catalog.Special{
 			View: &catalog.ViewRule{OID: rule, Query: def.Stored, Uses: def.Uses},
 			ACL:  defaultACL(c, 'r', c.me.OID, schema.OID), OnCommit: keptIn(c, schema.OID),
 		},
-	})
+	}, nil
 }
 
 // viewColumns returns the columns of a view with a query's columns.
@@ -273,14 +400,17 @@ func checkUpdatable(options map[string]string, form *query.Query, c *change) err
 }
 
 // alterView is ALTER VIEW, and ALTER TABLE of a view, except for names and schemas.
-func alterView(r *runner, n *pg_query.AlterTableStmt) error {
+func alterView(r *runner, n *pg_query.AlterTableStmt, kind string) error {
 	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
-		t, err := viewNamed(c, n.Relation)
+		t, err := viewNamed(c, n.Relation, kind)
 		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
 		}
 		if err != nil {
 			return err
+		}
+		if t.IsMaterialized() {
+			return alterMaterialized(c, t, commands(n))
 		}
 		d := &draft{change: c, t: t.Clone(), was: t, becomes: map[int16]query.Expr{}}
 		for _, k := range commands(n) {
@@ -378,24 +508,52 @@ func actionName(k *pg_query.AlterTableCmd) string {
 	return strconv.Itoa(int(k.Subtype))
 }
 
-// viewNamed finds a view to change, which the role must own.
-func viewNamed(c *change, rv *pg_query.RangeVar) (*catalog.Table, error) {
+// alterMaterialized is ALTER MATERIALIZED VIEW, except for names and schemas.
+func alterMaterialized(c *change, t *catalog.Table, list []*pg_query.AlterTableCmd) error {
+	for _, k := range list {
+		switch k.Subtype {
+		case pg_query.AlterTableType_AT_ChangeOwner, pg_query.AlterTableType_AT_SetStatistics,
+			pg_query.AlterTableType_AT_SetRelOptions, pg_query.AlterTableType_AT_ResetRelOptions,
+			pg_query.AlterTableType_AT_SetStorage, pg_query.AlterTableType_AT_SetOptions,
+			pg_query.AlterTableType_AT_ResetOptions, pg_query.AlterTableType_AT_ClusterOn,
+			pg_query.AlterTableType_AT_DropCluster:
+		default:
+			return pgerr.New(pgerr.WrongObjectType, `ALTER action %s cannot be performed on relation "%s"`,
+				actionName(k), t.Name).WithDetail("This operation is not supported for materialized views.")
+		}
+	}
+	return c.alter(t, list)
+}
+
+// viewNamed finds a view of a kind to change, which the role must own.
+func viewNamed(c *change, rv *pg_query.RangeVar, kind string) (*catalog.Table, error) {
 	f, err := c.relationToRename(rv)
-	if err == nil && (f.index != nil || f.table.Kind != catalog.KindView) {
-		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a view`, rv.Relname)
+	if err == nil && f.kind() != kind {
+		return nil, pgerr.New(pgerr.WrongObjectType, `"%s" is not a %s`, rv.Relname, kind)
 	}
 	return f.table, err
 }
 
-// isView reports whether a name is that of a view.
-func isView(c *change, rv *pg_query.RangeVar) bool {
-	f, err := c.lookup(rv)
-	return err == nil && f.index == nil && f.table != nil && f.table.Kind == catalog.KindView
+// viewKind returns the kind of views that a statement about a kind of objects is for, "" if it is for none:
+// one about tables may be about views too.
+func viewKind(c *change, named pg_query.ObjectType, rv *pg_query.RangeVar) string {
+	switch named {
+	case pg_query.ObjectType_OBJECT_VIEW:
+		return "view"
+	case pg_query.ObjectType_OBJECT_MATVIEW:
+		return "materialized view"
+	case pg_query.ObjectType_OBJECT_TABLE:
+		f, err := c.lookup(rv)
+		if err == nil && f.index == nil && f.table != nil && f.table.View != nil {
+			return f.kind()
+		}
+	}
+	return ""
 }
 
 // renameViewColumn renames a column of a view.
-func renameViewColumn(c *change, n *pg_query.RenameStmt) error {
-	t, err := viewNamed(c, n.Relation)
+func renameViewColumn(c *change, n *pg_query.RenameStmt, kind string) error {
+	t, err := viewNamed(c, n.Relation, kind)
 	if n.MissingOk && c.skipsMissing(err, n.Relation) {
 		return nil
 	}
@@ -410,9 +568,9 @@ func renameViewColumn(c *change, n *pg_query.RenameStmt) error {
 }
 
 // setViewSchema is ALTER VIEW … SET SCHEMA.
-func setViewSchema(r *runner, n *pg_query.AlterObjectSchemaStmt) error {
+func setViewSchema(r *runner, n *pg_query.AlterObjectSchemaStmt, kind string) error {
 	return r.updateExclusive(func(c *change) []catalog.OID { return c.find(n.Relation) }, func(c *change) error {
-		t, err := viewNamed(c, n.Relation)
+		t, err := viewNamed(c, n.Relation, kind)
 		if n.MissingOk && c.skipsMissing(err, n.Relation) {
 			return nil
 		}

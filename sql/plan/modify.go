@@ -43,7 +43,7 @@ func (p *planner) insertFrom(l *level, src part) (part, error) {
 		proj.Exprs = append(proj.Exprs, e)
 	}
 	m := &Modify{Kind: ModInsert, Table: rel.Table, Schema: rel.SchemaName, Child: proj, Watch: p.watch(rel.Table),
-		Triggers: rowTriggers(p.env, rel.Table), Instead: rel.Table.View != nil}
+		Triggers: rowTriggers(p.env, rel.Table), Instead: rel.Table.IsView()}
 	if m.Instead && q.OnConflict != nil {
 		return part{}, pgerr.Unsupported("ON CONFLICT is not supported for a view with INSTEAD OF triggers").
 			WithHint("Write to the tables of the view.")
@@ -183,7 +183,7 @@ func (p *planner) onConflict(l *level, m *Modify, existing *layout) error {
 // modify plans UPDATE and DELETE: inside the fragments where nothing but the table itself is read,
 // else over rows joined at the gateway.
 func (p *planner) modify(l *level) (part, error) {
-	if l.q.Rels[l.q.Result].Table.View != nil {
+	if l.q.Rels[l.q.Result].Table.IsView() {
 		return modifyInstead(p, l)
 	}
 	semis := l.unnestTarget()

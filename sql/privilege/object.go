@@ -137,7 +137,9 @@ func RelationWord(t *catalog.Table) string {
 	switch {
 	case t.Sequence != nil:
 		return "sequence"
-	case t.View != nil:
+	case t.IsMaterialized():
+		return "materialized view"
+	case t.IsView():
 		return "view"
 	}
 	return "table"

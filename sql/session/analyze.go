@@ -144,7 +144,7 @@ func (v vacuum) targets(n *pg_query.VacuumStmt) (out []vacuumTarget, err error) 
 	c := v.currentCompiler()
 	if len(n.Rels) == 0 {
 		for t := range c.View.Tables(v.database) {
-			if t.Kind != catalog.KindTable || t.ForwardingOf != 0 {
+			if t.Kind != catalog.KindTable && !t.IsMaterialized() || t.ForwardingOf != 0 {
 				continue
 			}
 			if ok, err := v.allowed(c, t); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/sherddb/sherd/internal/pgerr"
 	"github.com/sherddb/sherd/sql/explain"
 	"github.com/sherddb/sherd/sql/parse"
 	"github.com/sherddb/sherd/sql/settings"
@@ -62,7 +63,8 @@ func (s *Session) explain(ctx context.Context, st parse.Statement, n *pg_query.E
 func (s *Session) explained(
 	ctx context.Context, p *stmt.Program, args []types.Datum, x explain.Explanation,
 ) ([]string, error) {
-	if p.Plan.Failing != nil {
+	// A plan may be shown of what cannot run because a materialized view has no rows.
+	if p.Plan.Failing != nil && (x.Analyze || !pgerr.Is(p.Plan.Failing, pgerr.ObjectNotInPrerequisiteState)) {
 		return nil, p.Plan.Failing
 	}
 	args, err := s.portals.WithCurrent(p.Query, args)

@@ -109,7 +109,7 @@ func relationsBelow(c *stmt.Compiler, v *catalog.Table) (out []relationBelow) {
 				continue
 			}
 			out = append(out, below)
-			if t.View != nil {
+			if t.IsView() {
 				list = append(list, below)
 			}
 		}

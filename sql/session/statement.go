@@ -62,9 +62,9 @@ func (s *Session) utility(ctx context.Context, st parse.Statement, w stmt.Result
 	case *pg_query.Node_NotifyStmt:
 		return s.block.Notify(n.NotifyStmt, w, implicitBlock)
 	case *pg_query.Node_CreateTableAsStmt:
-		if n.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE {
-			return s.createTableAs(ctx, st, n.CreateTableAsStmt, w, implicitBlock)
-		}
+		return s.createTableAs(ctx, st, n.CreateTableAsStmt, w, implicitBlock)
+	case *pg_query.Node_RefreshMatViewStmt:
+		return refreshMaterialized(ctx, s, st, n.RefreshMatViewStmt, w, implicitBlock)
 	case *pg_query.Node_SelectStmt: // IsQuery is false because it has an INTO
 		return s.selectInto(ctx, st, n.SelectStmt, w, implicitBlock)
 	case *pg_query.Node_CopyStmt:

@@ -18,6 +18,7 @@ import (
 	"github.com/sherddb/sherd/sql/statistics"
 	"github.com/sherddb/sherd/sql/tx"
 	"github.com/sherddb/sherd/sql/types"
+	"github.com/sherddb/sherd/txn/locks"
 )
 
 // Compiler compiles the statements of one client, or of the system. It is not safe for concurrent use.
@@ -183,6 +184,47 @@ func (c *Compiler) ForCopy(text string, columns []plan.Col, where query.Expr) (*
 	return p, err
 }
 
+// ForRefresh compiles what fills a materialized view with the rows of its query, and what deletes its rows. The
+// privileges of its owner count.
+func (c *Compiler) ForRefresh(t *catalog.Table) (fill, empty *Program, err error) {
+	own := *c
+	own.Role = t.Owner
+	for _, x := range []struct {
+		analyze func(*analyze.Context, *catalog.Table) (*query.Query, error)
+		program **Program
+	}{{analyze.Filling, &fill}, {analyze.Emptying, &empty}} {
+		q, err := x.analyze(own.Analysis(""), t)
+		if err != nil {
+			return nil, nil, err
+		}
+		if q.Source != nil {
+			if err := own.checkPrivileges(q.Source); err != nil {
+				return nil, nil, err
+			}
+			if err := rowsecurity.Apply(own.Analysis(""), q.Source, own.Role, own.RowSecurityOff); err != nil {
+				return nil, nil, err
+			}
+		}
+		if *x.program, err = own.Compile(q, nil); err != nil {
+			return nil, nil, err
+		}
+	}
+	return fill, empty, nil
+}
+
+// unpopulated returns the error of a program that reads a materialized view without rows; nil: it reads none.
+func unpopulated(view *catalog.View, p *Program) error {
+	for _, u := range p.Tables {
+		t := view.Table(u.Table)
+		if t == nil || !t.IsMaterialized() || t.View.Populated || u.Mode != locks.AccessShare {
+			continue
+		}
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view %q has not been populated", t.Name).
+			WithHint("Use the REFRESH MATERIALIZED VIEW command.")
+	}
+	return nil
+}
+
 // Query analyzes a text of one statement.
 func (c *Compiler) Query(text string, params ...types.OID) (*query.Query, error) {
 	stmts, err := parse.Parse(text)
@@ -220,6 +262,9 @@ func (c *Compiler) compile(q *query.Query, params []types.OID, late bool) (*Prog
 	p.Tables = tx.InOrder(append(tablesOf(q), uses...))
 	env.LockLate = late
 	err := c.plan(p, env)
+	if err == nil && p.Plan.Failing == nil {
+		p.Plan.Failing = unpopulated(c.View, p)
+	}
 	if err == nil && p.custom != nil {
 		p.custom.alike = newAlike(p)
 	}

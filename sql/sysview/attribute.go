@@ -54,7 +54,7 @@ func systemAttributes(b *builder, relation uint32) error {
 }
 
 func tableAttributes(b *builder, t *catalog.Table) error {
-	if t.View == nil {
+	if !t.IsView() {
 		if err := systemAttributes(b, t.OID); err != nil {
 			return err
 		}

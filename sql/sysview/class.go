@@ -19,10 +19,10 @@ const (
 	btreeAM = 403
 )
 
-// tables calls f for the database's tables.
+// tables calls f for the database's tables and materialized views.
 func (b *builder) tables(f func(t *catalog.Table) error) error {
 	return b.relations(func(t *catalog.Table) error {
-		if t.Kind != catalog.KindTable {
+		if t.Kind != catalog.KindTable && !t.IsMaterialized() {
 			return nil
 		}
 		return f(t)
@@ -120,7 +120,7 @@ func pgClass(b *builder) error {
 		if t.Sequence != nil {
 			return sequenceClass(b, t)
 		}
-		if t.View != nil {
+		if t.IsView() {
 			return viewClass(b, t)
 		}
 		docs, bytes, err := b.env.size(t)
@@ -176,6 +176,9 @@ func tableClass(b *builder, t *catalog.Table, docs, bytes int64) error {
 		acl("relacl", t.ACL)
 	if s := t.RowSecurity; s != nil {
 		r.bool("relrowsecurity", s.Enabled).bool("relforcerowsecurity", s.Forced)
+	}
+	if t.IsMaterialized() {
+		r.bool("relispopulated", t.View.Populated).bool("relhasrules", true)
 	}
 	r.set("reltuples", types.NewFloat4(float32(docs))).int("relpages", (bytes+pageSize-1)/pageSize).persistence(t)
 	if o := b.env.relOptions(t); len(o) > 0 {

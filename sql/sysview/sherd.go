@@ -149,7 +149,7 @@ func (r *record) json(column, text string) *record {
 
 func collectionRows(b *builder) error {
 	return b.tables(func(t *catalog.Table) error {
-		if t.Kind != catalog.KindTable {
+		if t.Kind != catalog.KindTable && !t.IsMaterialized() {
 			return nil
 		}
 		stats, missing, err := b.env.counted(b.env.Database, t.StorageID)

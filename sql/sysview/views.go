@@ -70,6 +70,24 @@ func pgViews(b *builder) error {
 	})
 }
 
+// pgMatviews lists materialized views.
+func pgMatviews(b *builder) error {
+	return b.env.classes(func(c *class) error {
+		if c.kind != 'm' {
+			return nil
+		}
+		r := b.row().text("schemaname", c.schema).text("matviewname", c.name).
+			text("matviewowner", b.env.roleName(c.owner)).bool("hasindexes", c.hasIndexes)
+		if t := b.env.View.Table(c.oid); t != nil && t.View != nil {
+			r.bool("ispopulated", t.View.Populated)
+		}
+		if text, ok := ViewDef(&b.env.Names, c.oid, false, 0); ok && text != "" {
+			r.text("definition", text)
+		}
+		return r.send()
+	})
+}
+
 // ViewDef returns the query of a view as pg_get_viewdef does; ok is false if it is no view. That of
 // a system view is "".
 func ViewDef(n *Names, oid uint32, pretty bool, width int) (text string, ok bool) {
@@ -206,6 +224,9 @@ func schemaViews(b *builder) error {
 func viewUsage(columns bool) source {
 	return func(b *builder) error {
 		return eachView(b, func(t *catalog.Table) error {
+			if !t.IsView() {
+				return nil
+			}
 			for _, u := range t.View.Uses {
 				used := b.env.View.Table(u.Relation)
 				if used == nil || used.Kind == catalog.KindSequence || !b.canSee(used.Owner) {
@@ -283,7 +304,7 @@ func statTables(in tableSet) source {
 	return func(b *builder) error {
 		totals := sync.OnceValues(b.env.totals)
 		return b.env.classes(func(c *class) error {
-			if c.kind != 'r' || !in(c.schema) {
+			if c.kind != 'r' && c.kind != 'm' || !in(c.schema) {
 				return nil
 			}
 			r := b.row().oid("relid", c.oid).text("schemaname", c.schema).text("relname", c.name)
