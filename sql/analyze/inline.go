@@ -140,7 +140,9 @@ func (b *body) expression(s *scope) query.Expr {
 	if plain {
 		return b.guarded(guard, b.substituted(0).Targets[0].Expr)
 	}
-	q := firstRow(b.substituted(1))
+	body := b.substituted(1)
+	body.Inlined = true
+	q := firstRow(body)
 	return b.guarded(guard, &query.SubLink{T: query.Of(q.Targets[0].Expr.Type()), Kind: query.SubScalar, Query: q})
 }
 
@@ -319,6 +321,7 @@ func inlineSet(s *scope, rel *query.Rel) error {
 		return nil
 	}
 	q := b.substituted(1)
+	q.Inlined = true
 	for i := range visible(q) {
 		q.Targets[i].OriginTable, q.Targets[i].OriginCol = 0, 0
 	}

@@ -2,13 +2,16 @@ package query
 
 import "github.com/sherddb/sherd/catalog"
 
-// Holds reports what the lists of a query hold.
+// Holds reports what a query is and what its lists hold.
 type Holds struct {
 	// HasAggs is true where Targets, Having or OrderBy hold an Agg of this level.
 	HasAggs   bool
 	HasSRFs   bool // a set-returning function stands in Targets
 	HasWindow bool
 	IsCall    bool // it is CALL
+	// Inlined: it is the body of a function, which runs as the role that runs the statement, also in the
+	// query of a view.
+	Inlined bool
 }
 
 // WrittenKind is what Written keeps.

@@ -15,13 +15,14 @@ import (
 // Apply adds row policies to a query that a role runs, and to the queries in it. off is row_security = off:
 // a query that policies would change is refused.
 func Apply(ctx *analyze.Context, q *query.Query, role catalog.OID, off bool) error {
-	a := &application{ctx: ctx, off: off}
+	a := &application{ctx: ctx, role: role, off: off}
 	return a.query(q, role)
 }
 
 // application is one run of Apply.
 type application struct {
 	ctx      *analyze.Context
+	role     catalog.OID // that runs the statement
 	off      bool
 	subjects []*privilege.Subject
 	seen     map[*query.Query]bool
@@ -49,6 +50,9 @@ func (a *application) query(q *query.Query, role catalog.OID) error {
 		a.seen = map[*query.Query]bool{}
 	}
 	a.seen[q] = true
+	if q.Inlined {
+		role = a.role
+	}
 	inner := subLinks(q) // without those of the policies that are added
 	for i := range q.Rels {
 		if err := a.relation(q, i, role); err != nil {

@@ -52,6 +52,9 @@ func (k *checker) query(q *query.Query, role catalog.OID) error {
 	if q == nil {
 		return nil
 	}
+	if q.Inlined {
+		role = k.role
+	}
 	for i := range q.Rels {
 		if err := k.relation(q, i, role); err != nil {
 			return err
