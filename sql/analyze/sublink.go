@@ -155,7 +155,7 @@ func coercedLeft(test query.Expr, left []query.Expr) []query.Expr {
 
 // sortable refuses types without an order.
 func (s *scope) sortable(t types.OID, loc int32, what string) error {
-	if pgcatalog.SortOpsOf(t) != nil {
+	if hasOrder(s.ctx, t) {
 		return nil
 	}
 	e := s.errorf(loc, pgerr.UndefinedFunction, "could not identify an %s operator for type %s", what, s.ctx.name(t))
@@ -163,4 +163,21 @@ func (s *scope) sortable(t types.OID, loc int32, what string) error {
 		return e.WithHint("Use an explicit ordering operator or modify the query.")
 	}
 	return e
+}
+
+// hasOrder reports whether values of a type can be compared: those of composite types if their
+// attributes can.
+func hasOrder(ctx *Context, t types.OID) bool {
+	if pgcatalog.SortOpsOf(t) == nil {
+		return false
+	}
+	if e := elementOf(t); e != 0 {
+		t = e
+	}
+	for _, c := range columnsOfType(ctx, t) {
+		if !hasOrder(ctx, c.Type) {
+			return false
+		}
+	}
+	return true
 }
