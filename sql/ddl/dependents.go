@@ -130,7 +130,13 @@ func (c *change) withReferring(tables []catalog.OID, behavior pg_query.DropBehav
 	if behavior != pg_query.DropBehavior_DROP_CASCADE {
 		return tables
 	}
-	return withGuarded(c, withViews(c, c.withUsers(c.referringTables(tables))))
+	all := withViews(c, c.withUsers(c.referringTables(tables)))
+	for _, oid := range usersOfFunctions(c, usesRelation(c, all...)) {
+		if !slices.Contains(all, oid) {
+			all = append(all, oid)
+		}
+	}
+	return withGuarded(c, withViews(c, all))
 }
 
 // cascadesIn returns CASCADE if one of the commands drops something with CASCADE.
@@ -460,8 +466,15 @@ func dependentLines(c *change, list []dependentView) (lines, gone []string) {
 	return lines, gone
 }
 
-// dropViews drops views.
+// dropViews drops views, and the functions that use their row types.
 func dropViews(c *change, list []dependentView) error {
+	views := make([]*catalog.Table, len(list))
+	for i := range list {
+		views[i] = list[i].view
+	}
+	if err := releaseRelations(c, views, pg_query.DropBehavior_DROP_CASCADE); err != nil {
+		return err
+	}
 	for _, d := range list {
 		if err := c.requireLocked(d.view); err != nil {
 			return err
@@ -510,6 +523,9 @@ func dropNamedViews(r *runner, n *pg_query.DropStmt, kind string) error {
 			}
 			if len(list) == 0 {
 				return nil
+			}
+			if err := releaseRelations(c, list, n.Behavior); err != nil {
+				return err
 			}
 			used := relationsUsed(c, list)
 			views, policies := dependentViews(c, used, list), dependentPolicies(c, used, nil)
