@@ -36,6 +36,7 @@ func inlined(s *scope, c *query.Call) (query.Expr, error) {
 	if e == nil {
 		return c, nil
 	}
+	s.lastInlined = c
 	return e, nil
 }
 
@@ -392,7 +393,9 @@ func (a arguments) Conflict() function.Conflict { return function.PreferColumn }
 // (check_sql_fn_retval). Nil columns are of a function that returns void.
 func Returned(ctx *Context, f *catalog.Function, q *query.Query, columns []query.Column) (*query.Query, error) {
 	list := visible(q)
-	if types.IsComposite(f.Result) && len(columns) == 1 {
+	composite := types.IsComposite(f.Result)
+	asValue := composite && len(columns) == 1 && columns[0].Type == f.Result
+	if asValue {
 		one := types.OID(0)
 		if len(list) == 1 {
 			one = list[0].Expr.Type()
@@ -402,14 +405,16 @@ func Returned(ctx *Context, f *catalog.Function, q *query.Query, columns []query
 			if err != nil {
 				return nil, err
 			}
-			return asRow(q, f.Result), nil
+			return asRow(q, f.Result, columnsOfType(ctx, f.Result)), nil
 		}
 	}
-	return returned(ctx, f, q, columns, f.Result == types.Record && (f.ResultRelation != 0 || len(columns) > 0))
+	row := f.Result == types.Record && (f.ResultRelation != 0 || len(columns) > 0) || composite && !asValue
+	return returned(ctx, f, q, columns, row)
 }
 
-// asRow returns a query with one row of a composite type instead of its columns.
-func asRow(q *query.Query, oid types.OID) *query.Query {
+// asRow returns a query with one row of a composite type instead of its columns, which are the
+// attributes.
+func asRow(q *query.Query, oid types.OID, attributes []query.Column) *query.Query {
 	simple := q.SetOp == nil && q.Values == nil && !q.Distinct && len(q.OrderBy) == 0 && !q.HasSRFs &&
 		len(visible(q)) == len(q.Targets)
 	out := q
@@ -420,8 +425,8 @@ func asRow(q *query.Query, oid types.OID) *query.Query {
 		out = around(q)
 	}
 	row := &query.Row{T: query.Of(oid)}
-	for _, t := range visible(out) {
-		row.Fields, row.Names = append(row.Fields, t.Expr), append(row.Names, t.Name)
+	for i, t := range visible(out) {
+		row.Fields, row.Names = append(row.Fields, t.Expr), append(row.Names, attributes[i].Name)
 	}
 	out.Targets = []query.Target{{Expr: row, Name: "row"}}
 	return out
@@ -435,7 +440,8 @@ func returned(ctx *Context, f *catalog.Function, q *query.Query, columns []query
 	}
 	s := &scope{state: &state{ctx: ctx, locs: locations{}, noParams: true}, q: q}
 	list := visible(q)
-	if row && len(list) == 1 && len(columns) != 1 {
+	whole := len(list) == 1 && types.IsComposite(f.Result) && list[0].Expr.Type() == f.Result
+	if row && len(list) == 1 && (len(columns) != 1 || whole) {
 		wide := spreadRow(q, list[0].Expr, columns)
 		if of := columnsOfType(ctx, list[0].Expr.Type()); wide == nil && len(of) == len(columns) &&
 			q.Command == query.Select {

@@ -113,7 +113,7 @@ func splitUnnest(f *pg_query.FuncCall) []*pg_query.Node {
 // functionItem analyzes one call and its columns. plain is set if it returns one column that is not
 // a row.
 func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.FuncItem, plain bool, err error) {
-	s.lastSRF = nil
+	s.lastSRF, s.lastInlined = nil, nil
 	old := s.lateral
 	s.lateral = true
 	err = s.at(inFromFunction, func() error {
@@ -154,8 +154,15 @@ func (s *scope) functionItem(n *pg_query.Node, defs []*pg_query.Node) (f query.F
 			`a column definition list is required for functions returning "record"`)
 	}
 	if types.IsComposite(f.Call.Type()) { // a body that was inlined
-		f.Columns, _ = s.rowColumns(f.Call)
+		if f.Columns = columnsOfType(s.ctx, f.Call.Type()); f.Columns == nil {
+			f.Columns, _ = s.rowColumns(f.Call)
+		}
 		return f, false, nil
+	}
+	if c := s.lastInlined; c != nil && c.Pos == s.pos(location(n)) && namesResult(c) {
+		f.Columns = procColumns(c)
+		f.Columns[0].Type = f.Call.Type()
+		return f, true, nil
 	}
 	if namesResult(f.Call) {
 		f.Columns = procColumns(call) // a single OUT argument names the column

@@ -129,18 +129,20 @@ var placeNames = [...]string{
 // scope is one query level: the names that are visible, and the place (ParseState).
 type scope struct {
 	*state
-	parent    *scope
-	q         *query.Query
-	names     []*nameItem
-	ctes      []*cteEntry // of this level's WITH
-	windows   []*windowDef
-	future    []*pg_query.Node // later WITH queries of this level
-	place     place
-	lateral   bool // LATERAL references are allowed here
-	lastSRF   *query.Call
-	through   *viewTarget  // of a write to a view
-	parts     map[int]part // targets of INSERT that are parts of columns, by position
-	groupings []pendingGrouping
+	parent  *scope
+	q       *query.Query
+	names   []*nameItem
+	ctes    []*cteEntry // of this level's WITH
+	windows []*windowDef
+	future  []*pg_query.Node // later WITH queries of this level
+	place   place
+	lateral bool // LATERAL references are allowed here
+	lastSRF *query.Call
+	// lastInlined is the last call that became the expression of its body.
+	lastInlined *query.Call
+	through     *viewTarget  // of a write to a view
+	parts       map[int]part // targets of INSERT that are parts of columns, by position
+	groupings   []pendingGrouping
 }
 
 func (s *scope) child() *scope {

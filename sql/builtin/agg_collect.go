@@ -64,8 +64,11 @@ func collectArray(c *Ctx, vals []types.Datum) (types.Datum, error) {
 	return types.NewList(types.ElemOf(c.RetType), vals), nil
 }
 
-// collectArrays stacks arrays of equal dimensions.
-func collectArrays(_ *Ctx, vals []types.Datum) (types.Datum, error) {
+func collectArrays(_ *Ctx, vals []types.Datum) (types.Datum, error) { return StackArrays(vals) }
+
+// StackArrays returns an array with one more dimension, of one or more arrays of equal dimensions
+// (2202E and 22004 if they are others).
+func StackArrays(vals []types.Datum) (types.Datum, error) {
 	var elems []types.Datum
 	var dims, lowers []int32
 	elem := uint32(0)

@@ -195,7 +195,7 @@ func (r *dateReader) half(f *dateField) error {
 	case 'P':
 		r.pm, r.clock12 = true, true
 	case 'B':
-		r.bc = true
+		r.bc = !r.bc
 	case 'A':
 		r.clock12 = r.clock12 || strings.Contains(options[i], "M")
 	}
@@ -249,7 +249,7 @@ func (r *dateReader) yearField(f *dateField, exact bool) error {
 	}
 	r.year, r.hasYear, r.yearDigits = n, true, len(key)
 	if n < 0 {
-		r.year, r.bc = -n, true
+		r.year, r.bc = -n, !r.bc // with BC it is a year of our era
 	}
 	return nil
 }
@@ -275,8 +275,15 @@ func (r *dateReader) fraction(f *dateField, exact bool) error {
 		n *= 10
 	}
 	kept := n
-	if key == "MS" {
+	switch {
+	case key == "MS":
 		kept = n / 1000
+	case key[0] == 'F': // the result has so many digits (AdjustTimestampForTypmod)
+		unit := 1
+		for range 6 - width {
+			unit *= 10
+		}
+		kept = (n + unit/2) / unit * unit
 	}
 	return r.set(f, read, kept)
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/sherddb/sherd/internal/pgerr"
@@ -50,8 +51,6 @@ func checkMeaning(name, value string) (string, error) {
 		return "", pgerr.Unsupported("client encoding %q is not supported yet", value).WithHint("Use UTF8.")
 	case "application_name":
 		return printable(value), nil
-	case "DateStyle":
-		return canonicalDateStyle(name, value)
 	case Fragment:
 		return strings.Join(FragmentList(value), ", "), nil
 	}
@@ -72,27 +71,43 @@ func printable(s string) string {
 
 const maxName = 63 // bytes of an identifier
 
-func canonicalDateStyle(parameter, value string) (string, error) {
-	style, order := "ISO", "MDY"
+// canonicalDateStyle returns a value of DateStyle in full. What it does not name stays as it is in
+// now.
+func canonicalDateStyle(parameter, value, now string) (string, error) {
+	style, order, _ := strings.Cut(now, ", ")
+	var gotStyle, gotOrder string
+	refused := func(detail string, args ...any) error {
+		return pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "%s": "%s"`, parameter, value).
+			WithDetail(detail, args...)
+	}
 	for _, w := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
+		newStyle, newOrder := "", ""
 		switch u := strings.ToUpper(w); {
 		case u == "ISO" || u == "SQL":
-			style = u
+			newStyle = u
 		case u == "GERMAN":
-			style, order = "German", "DMY"
+			newStyle = "German"
 		case strings.HasPrefix(u, "POSTGRES"):
-			style = "Postgres"
+			newStyle = "Postgres"
 		case u == "MDY" || u == "US" || strings.HasPrefix(u, "NONEURO"):
-			order = "MDY"
+			newOrder = "MDY"
 		case u == "DMY" || strings.HasPrefix(u, "EURO"):
-			order = "DMY"
+			newOrder = "DMY"
 		case u == "YMD":
-			order = "YMD"
+			newOrder = "YMD"
 		case u == "DEFAULT":
+			style, order = "ISO", "MDY"
 		default:
-			return "", pgerr.New(pgerr.InvalidParameterValue,
-				`invalid value for parameter "%s": "%s"`, parameter, value)
+			return "", refused("Unrecognized key word: \"%s\".", strings.ToLower(w))
 		}
+		other := func(a, b string) bool { return a != "" && b != "" && a != b }
+		if other(newStyle, gotStyle) || other(newOrder, gotOrder) {
+			return "", refused(`Conflicting "datestyle" specifications.`)
+		}
+		gotStyle, gotOrder = cmp.Or(newStyle, gotStyle), cmp.Or(newOrder, gotOrder)
 	}
-	return style + ", " + order, nil
+	if gotStyle == "German" {
+		order = "DMY"
+	}
+	return cmp.Or(gotStyle, style) + ", " + cmp.Or(gotOrder, order), nil
 }

@@ -14,7 +14,7 @@ import (
 // must be.
 func Text(name string, args []*pg_query.Node) (string, error) {
 	list := isListSetting(name)
-	if len(args) > 1 && !list {
+	if len(args) > 1 && !list && !strings.EqualFold(name, "DateStyle") {
 		return "", pgerr.New(pgerr.InvalidParameterValue, "SET %s takes only one argument", name)
 	}
 	var out []string

@@ -155,6 +155,9 @@ func (v *Values) Check(name, value string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if d.Name == "DateStyle" {
+		return canonicalDateStyle(d.Name, canonical, v.text(d.Name))
+	}
 	return checkMeaning(d.Name, canonical)
 }
 

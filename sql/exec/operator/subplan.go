@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sherddb/sherd/internal/pgerr"
+	"github.com/sherddb/sherd/sql/builtin"
 	"github.com/sherddb/sherd/sql/exec/expr"
 	"github.com/sherddb/sherd/sql/exec/spool"
 	"github.com/sherddb/sherd/sql/plan"
@@ -19,6 +20,7 @@ type subPlan struct {
 	binds  []bindEval
 	test   expr.Eval
 	elem   types.OID // SubArray
+	stacks bool      // SubArray: the values are arrays, which become one with a further dimension
 	reads  subReads
 	fixed  bool     // uncorrelated
 	memo   *subMemo // nil: each row runs it
@@ -32,6 +34,7 @@ type subPlan struct {
 
 func (k *Compiler) subPlan(n *plan.SubPlan) (expr.Eval, error) {
 	s := &subPlan{kind: n.Kind, elem: types.ElemOf(n.Type())}
+	s.stacks = n.Kind == query.SubArray && n.Plan.Output()[0].Type == n.Type()
 	var err error
 	if s.op, err = k.Node(n.Plan); err != nil {
 		return nil, err
@@ -164,13 +167,13 @@ func (s *subPlan) scalar(c *Execution) (types.Datum, error) {
 func (s *subPlan) array(c *Execution) (types.Datum, error) {
 	var vals []types.Datum
 	err := s.op.Run(c, func(row types.Row) error {
-		if types.IsArray(s.elem) {
-			return pgerr.Unsupported("ARRAY(SELECT …) over arrays is not supported yet")
-		}
 		vals = append(vals, row[0].Clone())
 		return nil
 	})
-	return types.NewList(s.elem, vals), err
+	if err != nil || !s.stacks || len(vals) == 0 {
+		return types.NewList(s.elem, vals), err
+	}
+	return builtin.StackArrays(vals)
 }
 
 // load runs the subquery and keeps its rows.
