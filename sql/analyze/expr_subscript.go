@@ -165,6 +165,14 @@ func (s *scope) field(e query.Expr, name string, loc int32) (query.Expr, error) 
 }
 
 func columnOfRow(s *scope, e query.Expr, name string, loc int32) (query.Expr, error) {
+	if v, ok := query.Unwritten(e).(*query.Var); ok && v.Col == query.ColWholeRow {
+		columns, exprs := s.wholeRowColumns(v)
+		for i, c := range columns {
+			if c.Name == name && !c.Dropped {
+				return exprs[i], nil
+			}
+		}
+	}
 	columns, exprs := s.rowColumns(e)
 	if columns == nil {
 		if isComposite(e.Type()) {
