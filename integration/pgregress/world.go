@@ -96,7 +96,6 @@ func (w *world) prepare(ctx context.Context, url, script string) (*player, error
 	if err := p.connect(ctx, ""); err != nil {
 		return nil, err
 	}
-	defer func() { p.database = database }()
 	if err := p.clear(ctx); err != nil {
 		p.close()
 		return nil, err

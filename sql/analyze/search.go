@@ -204,9 +204,8 @@ func (x *searching) marks() error {
 	if err != nil {
 		return err
 	}
-	if _, ambiguous := lookupOperator([]string{"<>"}, t, t); ambiguous || exactOperator("=", t, t) == nil {
-		return x.errorf(x.cycle.Location, pgerr.UndefinedFunction,
-			"could not identify an equality operator for type %s", x.ctx.name(t))
+	if err := x.sortable(t, x.cycle.Location, "equality"); err != nil {
+		return err
 	}
 	x.mark = markValues{t, values[0], values[1]}
 	return nil
