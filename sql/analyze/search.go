@@ -204,7 +204,7 @@ func (x *searching) marks() error {
 	if err != nil {
 		return err
 	}
-	if err := x.sortable(t, x.cycle.Location, "equality"); err != nil {
+	if err := x.sortable(t, -1, "equality"); err != nil {
 		return err
 	}
 	x.mark = markValues{t, values[0], values[1]}

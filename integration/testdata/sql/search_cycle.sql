@@ -24,5 +24,5 @@ with recursive test as (select 0 as x union all select (x + 1) % 10 from test wh
 with recursive test as (select 0 as x union all select x + 1 from test where cardinality(seq) < 3) search depth first by x set seq select * from test order by seq;
 with recursive a as (select 1 as b union all select * from a) cycle b set c using p select * from a;
 with recursive a as (select 1 as b union all select a.b + 1 from a join (values (1)) v(i) on a.b < 3) search breadth first by b set o select a, o from a;
-with recursive s(n) as (select 1 union all select n + 1 from s where n < 3) cycle n set c to 'Y'::varchar default 'N'::varchar using p select * from s order by p;
-with recursive s(n) as (select 1 union all select n + 1 from s where n < 3) cycle n set c to '1'::json default '2'::json using p select * from s;
+with recursive s(n) as (select 1 union all select n + 1 from s where n < 3) cycle n set c to varchar 'Y' default varchar 'N' using p select * from s order by p;
+with recursive s(n) as (select 1 union all select n + 1 from s where n < 3) cycle n set c to json '1' default json '2' using p select * from s;
